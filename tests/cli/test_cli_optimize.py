@@ -134,6 +134,12 @@ def test_the_kernels(done: Done) -> None:
         assert 0 <= k["shared_bytes"] <= 227 * 1024 and 0 < k["registers"] <= 255 and k["spill_bytes"] >= 0
 
 
+def test_the_header_says_why_and_how_to_judge_it_again(done: Done) -> None:
+    said = module_header.read(done.module.read_text("utf-8"))
+    assert " µs estimated); by " in said["why"]
+    assert said["check"] == f"mirage verify {done.file}::{done.result['function']} {done.module}"
+
+
 def test_the_way_to_the_kernels(done: Done) -> None:
     found = done.result["derivation"]
     assert {g["kind"] for g in found["goals"]} >= {"program", "kernels for"} and found["schedule"]
@@ -225,7 +231,8 @@ def test_the_command_line_itself_never_loads_torch(daemon_home: Path, tmp_path: 
     file = tmp_path / "soft_gate.py"
     file.write_text((HEAD + SMALL["soft_gate"]).replace("MARKER", repr(str(tmp_path / "marker"))), "utf-8")
     code = (
-        "import sys\nfrom mirage.cli import main\n"
+        "import sys\nfrom mirage.codegen import module_header
+from mirage.cli import main\n"
         f"sys.argv = ['mirage', 'optimize', {str(file)!r}, '--anyway', *{more!r}]\n"
         "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code\n"
         "print([m for m in ('torch', 'triton') if m in sys.modules])\n"

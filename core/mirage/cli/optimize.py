@@ -16,6 +16,7 @@ from mirage.cli import named_text, place_argument
 from mirage.cli.command_options import taking, target_of
 from mirage.cli.place_argument import FunctionPlace
 from mirage.cli.progress_line import ProgressLine
+from mirage.codegen import module_header
 from mirage.derivation.json_form import laws
 from mirage.errors import (
     Cancelled,
@@ -164,7 +165,10 @@ def keep(result: Result, place: FunctionPlace, out: str | None, install: bool) -
     if result.answer == "keep":
         return ""
     where = destination(place.path, place.function, out)
-    named_text.write_text(where, result.source)
+    source = result.source
+    if result.verdict is not None:
+        source = module_header.with_check(source, str(place), str(where))
+    named_text.write_text(where, source)
     if install:
         from mirage.runtime import installed_kernels
 

@@ -1,15 +1,16 @@
-"""The comments at an emitted module's top: what it computes, by which laws, in which tiles, and what is known of it."""
+"""The comments at an emitted module's top: what it computes, by which laws, in which tiles, what is known of it, and how to check it."""
 
 from __future__ import annotations
 
 import re
+import shlex
 import textwrap
 from collections.abc import Mapping
 
 from mirage.mugraph import maps
 from mirage.mugraph.grammar import CustomKernel, MuGraph
 
-WIDTH = 116
+WIDTH = 86  # of a comment without its sign
 BEGIN, END = "# mirage:begin header\n", "# mirage:end header\n"
 _ROW = re.compile(r"# ([a-z ]+): (.*)")
 
@@ -43,6 +44,14 @@ def with_entries(module: str, more: Mapping[str, str]) -> str:
     """The module with these entries before those that its header has."""
     head, mark, rest = module.partition(BEGIN)
     return head + mark + "".join(f"{x}\n" for x in lines(more)) + rest
+
+
+def with_check(module: str, function: str, where: str) -> str:
+    """The module with the command, in its header, that judges it again: `function` is FILE::NAME, `where` the module's own path. On a
+    line of its own, however long, so that it can be pasted; paths that no line can hold are left out."""
+    command = shlex.join(["mirage", "verify", function, where])
+    head, mark, rest = module.partition(END)
+    return head + (f"# check: {command}\n" if command.isprintable() else "") + mark + rest
 
 
 def tiles(mugraph: MuGraph) -> str:

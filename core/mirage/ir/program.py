@@ -21,13 +21,14 @@ Attr = int | float | bool | str | None | tuple["Attr", ...]
 @dataclass(frozen=True)
 class Operation:
     """One operator application. `args` are ids: inputs are 0..len(inputs)-1, nodes follow in order. `line` is the
-    1-based source line."""
+    1-based source line; `name` what the source calls the result, as the source has it."""
 
     op: str
     args: tuple[int, ...]
     attrs: tuple[tuple[str, Attr], ...]
     type: TensorType
     line: int | None = None
+    name: str = field(default="", compare=False)
 
     def attr(self, name: str, default: Attr = None) -> Any:
         return dict(self.attrs).get(name, default)
@@ -106,7 +107,7 @@ class Program:
         return {
             "name": self.name,
             "inputs": [{"name": i.name, "type": _type_form(i.type), "names": list(i.names)} for i in self.inputs],
-            "nodes": [{**_node_form(n), "line": n.line} for n in self.nodes],
+            "nodes": [{**_node_form(n), "line": n.line, **({"name": n.name} if n.name else {})} for n in self.nodes],
             "outputs": list(self.outputs),
             "returns_tuple": self.returns_tuple,
             "generic": list(self.generic),
@@ -167,7 +168,9 @@ def _read_assumption(a: JsonObject) -> Assumption:
 def _read_node(n: JsonObject) -> Operation:
     attrs = tuple(sorted((k, freeze(v)) for k, v in json_object(n["attrs"]).items()))
     line = None if n["line"] is None else json_int(n["line"])
-    return Operation(json_text(n["op"]), json_ints(n["args"]), attrs, _read_type(n["type"]), line)
+    return Operation(
+        json_text(n["op"]), json_ints(n["args"]), attrs, _read_type(n["type"]), line, json_text(n.get("name", ""))
+    )
 
 
 def freeze(value: object) -> Attr:

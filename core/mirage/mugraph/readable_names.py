@@ -1,6 +1,7 @@
 """Names of tiles by what computes them: `row_max`, `sum_sq`, `scores`, `acc_out` in the place of `t_2` and `acc_3`.
 
-The words come from a table by operator and from the names of tensors, never from a µGraph's own tile names. A name stands once
+The words come from a table by operator and from the names of tensors, never from a µGraph's own tile names; who knows what the user
+calls a tile's value gives that. A name stands once
 in its block. Equal µGraphs but for the names of their tiles get equal ones."""
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import builtins
 import keyword
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from mirage.mugraph import old_value, rename
@@ -56,9 +58,16 @@ REDUCING = ("sum", "max", "dot")
 Body = tuple[Statement | Loop, ...]
 
 
-def readable(mugraph: MuGraph) -> MuGraph:
-    """The µGraph with its tiles named by what computes them."""
-    return ReadableNames().of(mugraph)
+def readable(mugraph: MuGraph, own: Iterable[Mapping[str, str]] = ()) -> MuGraph:
+    """The µGraph with its tiles named by what computes them. `own`: for each block in launch order, a tail after its block, names that
+    win where they can be a tile's: those of the user's source."""
+    given = iter(own)
+
+    def named(block: BlockGraph) -> BlockGraph:
+        names = BlockNames(block, next(given, {})).names
+        return rename.tiles(lambda x: names.get(x, x), block)
+
+    return each_block(mugraph, named)
 
 
 class ReadableNames:
@@ -74,7 +83,7 @@ class ReadableNames:
 
     def _block(self, block: BlockGraph) -> BlockGraph:
         if id(block.body) not in self._named:
-            names = BlockNames(block).names
+            names = BlockNames(block, {}).names
             self._named[id(block.body)] = block.body, rename.tiles(lambda x: names.get(x, x), block).body
         return replace(block, body=self._named[id(block.body)][1])
 
@@ -83,7 +92,7 @@ class BlockNames:
     """The new name of each tile of a block, in `names`. Statements are looked at in their order, so that what an argument is
     called is known; what a value flows into, in the opposite one."""
 
-    def __init__(self, block: BlockGraph) -> None:
+    def __init__(self, block: BlockGraph, own: Mapping[str, str]) -> None:
         self.made: dict[str, Load | Compute | Accumulate] = {}
         self.summed: dict[str, str] = {}  # a tile -> the accumulator that takes it
         self.stored: dict[str, str] = {}  # a tile -> the tensor that it is stored into
@@ -105,8 +114,13 @@ class BlockNames:
         taken: set[str] = set()
         for name in self.made:
             self.words[name] = self._word(name)
-        for name, word in self.words.items():
+        chosen = {x: self._guarded(x, word) for x, name in own.items() if x in self.made and (word := _usable(name))}
+        for name, word in chosen.items():
             self.names[name] = _fresh(word, taken)
+        for name, word in self.words.items():
+            if name not in chosen:
+                total = chosen.get(self.summed.get(name, "")) if self._of_one_tile(name) else None
+                self.names[name] = _fresh(f"{total}_tile" if total else word, taken)
 
     def _flow(self, s: Load | Compute | Accumulate | Store) -> None:
         into: set[str] = set()
@@ -129,13 +143,27 @@ class BlockNames:
             return s.tensor.lower()
         if isinstance(s, Accumulate):
             return self._reduced(self.made.get(s.arg), s.out, "acc")
-        if name in self.summed and s.op in REDUCING:
+        if self._of_one_tile(name):
             return f"{self._word(self.summed[name])}_tile"
         if name in self.stored:
             return self.stored[name]
         if s.op in REDUCING:
             return self._reduced(s, name, "product")
         return self._pointwise(s)
+
+    def _guarded(self, name: str, word: str) -> str:
+        """A variable's name for a tile that is its value but for masks, or for rows without any finite number."""
+        s = self.made[name]
+        if isinstance(s, Compute) and s.op == "finite":
+            return f"{word}_finite"
+        args = [self.made.get(old_value.bare(a)) for a in s.args] if isinstance(s, Compute) else []
+        masks = any(isinstance(a, Compute) and a.op in MASKS for a in args)
+        return _masked(word) if masks and s.op in ("where", "mul") else word  # type: ignore[union-attr]
+
+    def _of_one_tile(self, name: str) -> bool:
+        """Is it what an accumulator takes of one tile?"""
+        s = self.made[name]
+        return name in self.summed and isinstance(s, Compute) and s.op in REDUCING
 
     def _reduced(self, s: Load | Compute | Accumulate | None, name: str, product: str) -> str:
         """What a sum, a maximum or a product is called: by what is reduced and where the result goes."""
@@ -213,6 +241,12 @@ def _masked(word: str) -> str:
 
 def _parts(s: Statement) -> tuple[Load | Compute | Accumulate | Store, ...]:
     return s.body if isinstance(s, ThreadGraph) else (s,)
+
+
+def _usable(name: str) -> str:
+    """A variable's name as a tile's; "" where it cannot be one."""
+    word = name.lower().strip("_")
+    return word if PLAIN.match(word) and word not in AVOIDED else ""
 
 
 def _fresh(word: str, taken: set[str]) -> str:

@@ -14,6 +14,7 @@ from mirage.ir.dtypes import DTYPES
 from mirage.ir.program import Program
 from mirage.mugraph import json_form, maps
 from mirage.mugraph.grammar import CustomKernel, Loop, MuGraph
+from mirage.pipeline.tile_reasons import why
 from mirage.profile.candidate_choice import Measured
 from mirage.profile.roofline import ATTENTION, operator_flops, speed_of_light
 from mirage.profile.worker_tasks import KernelRow
@@ -58,15 +59,16 @@ def header(
     return rows
 
 
-def with_explanation(module: str, problem: Problem, derivation: dict[str, Any], mugraph: MuGraph) -> str:
-    """The module, at whose top it is said what it computes, by which laws, and in which tiles."""
+def with_explanation(module: str, problem: Problem, derivation: dict[str, Any], mugraph: MuGraph, dev: Device) -> str:
+    """The module, at whose top it is said what it computes, by which laws, and in which tiles and why."""
     formulas = [
         f"{o.tensor}[{', '.join('*'.join(d) or '1' for d in o.dims)}] = {written(problem.t, o.term)}"
         for o in problem.outputs
     ]
     used = [law for law in laws(derivation) if law != "inside"]
     said = {"formula": "\n".join(formulas), "laws": ", ".join(used) or "none: as it is written"}
-    return module_header.with_entries(module, {**said, "tiles": module_header.tiles(mugraph)})
+    said |= {"tiles": module_header.tiles(mugraph), "why": "\n".join(why(mugraph, dev))}
+    return module_header.with_entries(module, said)
 
 
 def baseline_header(key: str, rows: Sequence[str], times: Sequence[str]) -> dict[str, str]:

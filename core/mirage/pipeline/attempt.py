@@ -31,6 +31,7 @@ from mirage.pipeline.processes import Tools
 from mirage.pipeline.request import Function, Request
 from mirage.pipeline.search_problems import which
 from mirage.pipeline.searches import asked_bounds, search_all, search_for
+from mirage.pipeline.source_names import named_by_source
 from mirage.plan import plan
 from mirage.profile.candidate_choice import EQUAL, Measured
 from mirage.profile.roofline import baseline, estimate, speed_of_light
@@ -193,7 +194,7 @@ class Attempt:
             way = derived(found.t, targets, opened(graph), Limits.of(self.dev))
         except DerivationBroken as e:
             return replace(result, remarks=remarks, notes=(*result.notes, e.message))
-        source = with_explanation(result.source, found, way, graph) if result.source else ""
+        source = with_explanation(result.source, found, way, graph, self.dev) if result.source else ""
         return replace(result, remarks=remarks, derivation=way, source=source)
 
     def verify(self, candidate: Candidate, found: Problem, base: float, rejected: list[str]) -> Verified | None:
@@ -201,7 +202,7 @@ class Attempt:
         counts = ProgressCounts(values=self.counts.values, mugraphs=self.counts.mugraphs, tried=len(rejected) + 1)
         self.progress(Progress("verifying", counts, f"{candidate.us:.1f} µs"))
         with self.clock.phase("emission"):
-            graph = plan(candidate.mugraph, self.dev)
+            graph = plan(named_by_source(candidate.mugraph, self.program, found.t), self.dev)
         if not room(graph, Limits.of(self.dev)):
             rejected.append(f"{candidate.label}: needs more shared memory than {self.dev.name} has")
             return None

@@ -9,6 +9,7 @@ program = b.program()
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from mirage.errors import DtypeMix, MirageError, RankMismatch, UnknownOperator, UnsupportedOperands, ZeroSizeAxis
@@ -87,9 +88,9 @@ class Builder:
         return self._node(key, Operation(op, tuple(args), frozen, type, self.line))
 
     def copied(self, node: Operation, args: Sequence[int]) -> int:
-        """A node of another program, with its type and its line, applied to these operands."""
+        """A node of another program, with its type, its line and its name, applied to these operands."""
         key = (node.op, tuple(args), tuple((k, repr(v)) for k, v in node.attrs))
-        return self._node(key, Operation(node.op, tuple(args), node.attrs, node.type, node.line))
+        return self._node(key, replace(node, args=tuple(args)))
 
     def _checked(self, infer: Callable[[], Made]) -> Made:
         try:
@@ -97,6 +98,12 @@ class Builder:
         except tuple(kind for kind, _ in _MISTAKES) as mistake:
             error = next(e for kind, e in _MISTAKES if isinstance(mistake, kind))
             raise error(str(mistake), line=self.line) from mistake
+
+    def called(self, x: int, name: str) -> None:
+        """A node gets its name in the source, unless it has one."""
+        i = x - len(self.inputs)
+        if name and i >= 0 and not self.nodes[i].name:
+            self.nodes[i] = replace(self.nodes[i], name=name)
 
     def output(self, x: int) -> None:
         self.outputs.append(x)
@@ -113,10 +120,7 @@ class Builder:
                 todo += self.nodes[x - n].args
         kept = sorted(needed)
         place = {**{i: i for i in range(n)}, **{x: n + i for i, x in enumerate(kept)}}
-        nodes = tuple(
-            Operation(m.op, tuple(place[a] for a in m.args), m.attrs, m.type, m.line)
-            for m in (self.nodes[x - n] for x in kept)
-        )
+        nodes = tuple(replace(m, args=tuple(place[a] for a in m.args)) for m in (self.nodes[x - n] for x in kept))
         outputs = tuple(place[x] for x in self.outputs)
         return Program(self.name, tuple(self.inputs), nodes, outputs, returns_tuple or len(outputs) > 1,
                        notes=tuple(dict.fromkeys(self.notes)))  # fmt: skip
@@ -153,6 +157,7 @@ def expand(program: Program) -> Program:
             place.append(b.call(node.op, *args, type=node.type, attrs=dict(node.attrs)))
         else:
             place.append(made(node.op, args, dict(node.attrs)))
+        b.called(place[-1], node.name)
     for x in program.outputs:
         b.output(place[x])
     b.notes += program.notes

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from mirage.errors import SideEffect, TraceFailed, UnsafeReference
 from mirage.program import deferred_compiler
+from mirage.program.local_names import LocalNames
 from mirage.program.meta_kernels import kernels_by_schema
 from mirage.program.overlapping_copy import refuse_overlap
 from mirage.program.questions import Questions
@@ -115,9 +116,9 @@ _RANDOM = ("rand", "randn", "randint", "randperm", "normal")
 _FACTORIES = ("arange", "ones", "zeros", "full", "empty", "eye", "linspace")
 
 
-def on_meta(questions: Questions) -> TorchFunctionMode:
+def on_meta(questions: Questions, names: LocalNames | None = None) -> TorchFunctionMode:
     """A mode in which tensors that the function makes live where its inputs do, whatever device it names, and what it asks of
-    tensors is known."""
+    tensors and what it calls them is known."""
     import torch
     from torch.overrides import TorchFunctionMode
 
@@ -133,6 +134,8 @@ def on_meta(questions: Questions) -> TorchFunctionMode:
             args: tuple[object, ...] = (),
             kwargs: dict[str, object] | None = None,
         ) -> object:
+            if names is not None:
+                names.look()
             moved = {**(kwargs or {}), "device": "meta"} if function in factories else kwargs or {}
             if function in random:
                 raise SideEffect("random numbers are drawn", next_step="draw them outside, and pass them as an input")
@@ -177,8 +180,11 @@ def record(
     deferred_compiler.defer()
 
     def plain(*tensors: torch.Tensor) -> object:
-        with on_meta(questions):
-            return call(*tensors)
+        names = LocalNames()
+        with on_meta(questions, names):
+            made = call(*tensors)
+        names.end()
+        return made
 
     with _lines(), kernels_by_schema(), torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -225,7 +225,7 @@ class Lowering:
                 self._names[leaf] = [self._supply.give("", summed=leaf in summed)]
 
     def run(self) -> Lowered:
-        outputs = [self._whole(x) for x in self.program.outputs]
+        outputs = [self.whole(x) for x in self.program.outputs]
         made, calls = self._calls()
         inputs = len(self.program.inputs)
         tensors = [self._tensor(x) for x in range(inputs)]
@@ -238,7 +238,7 @@ class Lowering:
                     named[wish] = tuple(dict.fromkeys([*named.get(wish, ()), *here]))
         return Lowered(self.t, outputs, tensors, named, given, made, calls)
 
-    def _whole(self, x: int) -> tuple[int, tuple[tuple[str, ...], ...]]:
+    def whole(self, x: int) -> tuple[int, tuple[tuple[str, ...], ...]]:
         """A tensor's term, with an index for each of its dims."""
         taken: set[str] = set()
         dims: list[tuple[str, ...]] = []
@@ -264,7 +264,7 @@ class Lowering:
                     while names[a] in taken:
                         names[a] += "_"
                     taken.add(names[a])
-                    made.append(Made(names[a], *self._whole(a), self.type(a).dtype))
+                    made.append(Made(names[a], *self.whole(a), self.type(a).dtype))
             args = tuple(names[a] for a in node.args)
             calls.append(LibraryKernel(f"own{len(calls)}", node.op, args, names[x], node.attrs))
         return tuple(made), tuple(calls)

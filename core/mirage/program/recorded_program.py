@@ -16,6 +16,7 @@ from mirage.operators.table import ATEN, OPERATORS
 from mirage.operators.type_rules import is_float, promote
 from mirage.program import recorded_calls
 from mirage.program.builder import Builder
+from mirage.program.local_names import name_of
 from mirage.program.torch_dtypes import from_torch
 from mirage.program.trace_errors import explain
 
@@ -72,6 +73,8 @@ class RecordedCalls:
                 _mode(node, self.b.line)
             elif str(node.target) not in _IGNORED:
                 self._call(node)
+            if isinstance(made := self.values.get(node), int):
+                self.b.called(made, name_of(node))
         return outputs
 
     def _one(self, node: torch.fx.Node) -> int:
