@@ -18,6 +18,7 @@ import pytest
 from forked_python import ForkedPython
 from waiting import wait_until
 
+from mirage.codegen import module_header
 from mirage.codegen.emit import PARTS, split_parts
 from mirage.source.detect import find
 from mirage.source.slice import cut
@@ -231,8 +232,7 @@ def test_the_command_line_itself_never_loads_torch(daemon_home: Path, tmp_path: 
     file = tmp_path / "soft_gate.py"
     file.write_text((HEAD + SMALL["soft_gate"]).replace("MARKER", repr(str(tmp_path / "marker"))), "utf-8")
     code = (
-        "import sys\nfrom mirage.codegen import module_header
-from mirage.cli import main\n"
+        "import sys\nfrom mirage.cli import main\n"
         f"sys.argv = ['mirage', 'optimize', {str(file)!r}, '--anyway', *{more!r}]\n"
         "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code\n"
         "print([m for m in ('torch', 'triton') if m in sys.modules])\n"
