@@ -56,6 +56,26 @@ def test_a_question_finds_its_answer_first(question: str) -> None:
     assert page is not None and len(re.split(f"(?i)## {question}", page.read_text("utf-8"))) == 2
 
 
+@pytest.mark.parametrize(
+    ("asked", "answer"),
+    [
+        ("can I use a class method?", "my function is a method"),
+        ("nn.Module forward", "my function is a method"),
+        ("which kernel is running?", "which kernel runs"),
+        ("how can I verify a kernel again", "how do i check it again"),
+        ("Why isn't it faster?", "why is it not faster"),
+        ("why is my function not faster", "why is it not faster"),
+        ("is my code sent anywhere?", "is my code sent anywhere"),
+        ("telemetry", "is my code sent anywhere"),
+        ("is anything uploaded or sent to a server", "is my code sent anywhere"),
+    ],
+)
+def test_other_words_find_the_same_answer(asked: str, answer: str) -> None:
+    """People do not ask as a heading does: it is among the first three."""
+    first = docs(asked).stdout.lower().splitlines()[:3]
+    assert any(line.startswith("questions ") and answer in line for line in first), first
+
+
 def test_the_commands_that_the_questions_name_are_there() -> None:
     for name in ("questions", "projects"):
         page = documentation.page(name)
@@ -69,6 +89,7 @@ def test_the_commands_that_the_questions_name_are_there() -> None:
 def test_what_is_on_no_page_is_said() -> None:
     done = docs("zyzzyva")
     assert done.exit_code == 1 and "no page says zyzzyva" in done.stderr
+    assert docs("zyzzyva", "roofline").stdout == docs("roofline").stdout, "a word that no page has does not hide the others"
     assert docs("../errors").exit_code == 1
 
 
