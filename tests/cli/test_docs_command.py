@@ -66,6 +66,7 @@ def test_a_question_finds_its_answer_first(question: str) -> None:
         ("Why isn't it faster?", "why is it not faster"),
         ("why is my function not faster", "why is it not faster"),
         ("is my code sent anywhere?", "is my code sent anywhere"),
+        ("shell completion", "can my shell complete the commands"),
         ("telemetry", "is my code sent anywhere"),
         ("is anything uploaded or sent to a server", "is my code sent anywhere"),
     ],
@@ -84,6 +85,19 @@ def test_the_commands_that_the_questions_name_are_there() -> None:
             r"(?<!pip )`?mirage ([a-z-]+)", re.sub(r"```python.*?```", "", page.read_text(), flags=re.S)
         ):
             assert main.get_command(main.make_context("mirage", ["docs"]), command) is not None, command
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_completion_that_a_page_names_is_there(shell: str) -> None:
+    page = documentation.page("questions")
+    assert page is not None and f"_MIRAGE_COMPLETE={shell}_source mirage" in page.read_text("utf-8")
+    instructions = {
+        "_MIRAGE_COMPLETE": f"{shell}_complete",
+        "COMP_WORDS": "mirage opt",
+        "COMP_CWORD": "1" if shell != "fish" else "opt",
+    }
+    done = CliRunner().invoke(main, [], prog_name="mirage", env=instructions, complete_var="_MIRAGE_COMPLETE")
+    assert "optimize" in done.stdout and "uninstall" not in done.stdout
 
 
 def test_what_is_on_no_page_is_said() -> None:

@@ -12,7 +12,7 @@ import click
 from mirage.cli.plain_terminal import REDRAW
 from mirage.results.progress import Progress
 
-EVERY_S = {True: 0.5, False: 5.0}  # on a terminal, elsewhere
+EVERY_S = {True: 0.5, False: 3.0}  # on a terminal; elsewhere, where the start of the command comes before the first
 OTHERS_S = 1.0  # an answer waits no longer than that for what is said of others
 WIDTH = 110
 STATES = {
