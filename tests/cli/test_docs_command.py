@@ -103,7 +103,9 @@ def test_the_completion_that_a_page_names_is_there(shell: str) -> None:
 def test_what_is_on_no_page_is_said() -> None:
     done = docs("zyzzyva")
     assert done.exit_code == 1 and "no page says zyzzyva" in done.stderr
-    assert docs("zyzzyva", "roofline").stdout == docs("roofline").stdout, "a word that no page has does not hide the others"
+    assert docs("zyzzyva", "roofline").stdout == docs("roofline").stdout, (
+        "a word that no page has does not hide the others"
+    )
     assert docs("../errors").exit_code == 1
 
 
