@@ -157,7 +157,7 @@ class Renderer:
     def statement(self, s: Statement) -> list[Statement]:
         if isinstance(s, Load):
             self.known[s.out] = self.dims_of(s.dims)
-            return [Load(s.out, s.tensor, self.stored(s), self.known[s.out], s.pad)]
+            return [Load(s.out, s.tensor, self.stored(s), self.known[s.out], s.pad, s.by)]
         if isinstance(s, Store):
             return [Store(s.tensor, self.ref(s.tile), self.stored(s))]
         if isinstance(s, Accumulate):

@@ -66,6 +66,9 @@ BROKEN = [
     ("rmsnorm_linear", "ss[m] += ss_part", "ss[m, n] += ss_part", "tiles"),
     ("rmsnorm_linear", "store O[m, n] = o", "store O[m, n] = scale", "tiles"),
     ("attention_split", "in_t[t] = mask(dim=t)", "in_t[q, t] = mask(dim=t)", "tiles"),
+    # descriptors: more in tests/verify/test_copied_tiles.py
+    ("gated_mlp", "load X[m, k]", "load X[m, k] by descriptor", "descriptors"),  # rows of 140 bytes
+    ("attention_tail", "load Lp[s, h, q]", "load Lp[s, h, q] by descriptor", "descriptors"),
     # loops, accumulators, savers
     ("rmsnorm_linear", "for k:", "for n:", "loops"),
     ("rmsnorm_linear", "mean[m] = div(ss, count)", "mean[m] = div(ss, count)\n    late[k] = load G[k]", "loops"),

@@ -7,13 +7,15 @@ import pytest
 from workloads.evaluate import evaluate
 from workloads.hand import BUILDERS, real, small
 
+from mirage.devices.table import device
 from mirage.mugraph.capacity import usage
 from mirage.mugraph.check import Limits, broken_rule, check
-from mirage.mugraph.grammar import CustomKernel, MuGraph, ThreadGraph
+from mirage.mugraph.grammar import CustomKernel, Load, MuGraph, ThreadGraph
 from mirage.mugraph.parse import parse
 from mirage.mugraph.text import to_text
 from mirage.mugraph.walk import parts, sites
 from mirage.plan import PASSES, memory, plan
+from mirage.plan.copied_tiles import other_loads
 from mirage.plan.memory_plan import memory_plan
 
 NAMES = sorted(BUILDERS)
@@ -192,3 +194,35 @@ def test_blocks_start_where_they_share_the_larger_operand() -> None:
     tail = real("attention_tail").mugraph
     order = [d.name for k in tail.kernels if isinstance(k, CustomKernel) for d in k.block.grid]
     assert order == [d.name for k in plan(tail).kernels if isinstance(k, CustomKernel) for d in k.block.grid]
+
+
+def test_tiles_of_large_products_are_copied_where_a_device_has_warp_groups() -> None:
+    def loads(m: MuGraph, target: str) -> set[str]:
+        found = plan(m, device(target))
+        check(found, Limits.of(device(target)))
+        return {s.statement.by for p in parts(found) for s in sites(p) if isinstance(s.statement, Load)}
+
+    wide = dict(tm=128, tk=64, tn=128)
+    large = BUILDERS["cluster_linear"](m=2048, k=1024, n=1024, **wide).mugraph
+    assert loads(large, "sm_90") == {"descriptor", "pointers"}  # the bias is no operand
+    assert loads(large, "sm_86") == {"pointers"}
+    odd = BUILDERS["cluster_linear"](m=2048, k=1023, n=1025, **wide).mugraph
+    assert loads(odd, "sm_90") == {"pointers"}  # rows of no whole 16 bytes
+    few = BUILDERS["cluster_linear"](m=64, k=1024, n=1024, tm=64, tk=64, tn=64).mugraph
+    assert loads(few, "sm_90") == {"pointers"}
+    normed = BUILDERS["rmsnorm_linear"](m=2048, k=1024, n=1024, **wide).mugraph
+    found = {s.statement.tensor for p in parts(plan(normed)) for s in sites(p)
+             if isinstance(s.statement, Load) and s.statement.by == "descriptor"}  # fmt: skip
+    assert found <= {"W"}  # X is read otherwise too
+
+
+def test_the_other_way_to_load_is_there_and_back() -> None:
+    limits = Limits.of(device("sm_90"))
+    m = plan(BUILDERS["cluster_linear"](m=2048, k=1024, n=1024, tm=128, tk=64, tn=128).mugraph)
+    plain = other_loads(m, limits)
+    assert "descriptor" in to_text(m) and "descriptor" not in to_text(plain)
+    assert other_loads(plain, limits) == m
+    heads = BUILDERS["attention_split"](h=8, q=256, t=1024, d=64, e=64, tq=64, tt=64).mugraph
+    assert plan(heads) == plan(heads, without={"copied_tiles"})  # scores are no sums that stay
+    assert "load K[h, t, d] by descriptor" in to_text(other_loads(plan(heads), limits))
+    assert other_loads(plain, Limits.of(device("sm_86"))) == plain

@@ -46,7 +46,9 @@ class Gpu:
 def choice(gpu: Gpu, floor: float) -> _Choice:
     texts: dict[MuGraph, str] = {}
     tuner = Tuner("f", "sm_90", False, gpu)  # type: ignore[arg-type]
-    return _Choice(ranked(), lambda g: texts.setdefault(g, f"text {len(texts)}"), lambda g: g, tuner, lambda g: floor)  # type: ignore[arg-type]
+    return _Choice(
+        ranked(), lambda g: texts.setdefault(g, f"text {len(texts)}"), lambda g: g, tuner, lambda g: floor, lambda g: g
+    )  # type: ignore[arg-type]
 
 
 def test_a_kernel_that_takes_what_its_bytes_take_ends_the_tuning() -> None:

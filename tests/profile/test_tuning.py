@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass, replace
+from functools import partial
 
 import pytest
 from workloads import hand
 
 from mirage.devices.table import DEVICES
+from mirage.mugraph.capacity import Limits
 from mirage.mugraph.grammar import CustomKernel, MuGraph
 from mirage.pipeline.search_problems import problem
 from mirage.plan import plan
+from mirage.plan.copied_tiles import other_loads
 from mirage.profile.gpu_timing import relative_difference, steady
 from mirage.profile.launch_variants import (
     STAGES,
@@ -73,6 +76,16 @@ def test_near_the_fastest_are_its_stages_and_others_of_its_structure():
     assert len({v.mugraph for v in found}) == len(found) > 2
     assert [v.rank for v in found if v.rank != 3] == [4]  # of structure b; 0 to 2 have the other one
     assert [v.rank for v in closer(best(), plan, fastest, {3}, 0) if v.rank != 3] == []
+
+
+def test_near_the_fastest_each_is_timed_with_its_tiles_loaded_the_other_way():
+    wide = [Ranked(hand.cluster_linear(m=2048, k=1024, n=1024, tm=128, tk=64, tn=128).mugraph, 10.0, "a")]
+    fastest, limits = leads(wide, plan, 1, 1)[:1], Limits.of(DEVICES["sm_90"])
+    found = closer(wide, plan, fastest, {0}, 0, partial(other_loads, limits=limits))
+    (turned,) = [v for v in found if v.other]
+    assert turned.mugraph == other_loads(fastest[0].mugraph, limits) and turned.name.endswith(", other loads")
+    older = partial(other_loads, limits=Limits.of(DEVICES["sm_86"]))
+    assert not [v for v in closer(best(), plan, leads(best(), plan, 1, 1), {0}, 0, older) if v.other]
 
 
 def rows() -> Ranked:

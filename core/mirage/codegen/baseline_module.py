@@ -58,7 +58,7 @@ def emit_baselines(
     where = [f"{INDENT}here = t.device.type == _DEVICE"]
     parts = {
         "header": module_header.lines(header),
-        "imports": imports(replace(kept, imports=(*kept.imports, *needed)), kernels=False),
+        "imports": imports(replace(kept, imports=(*kept.imports, *needed)), kernels=False, descriptors=False),
         "kernels": [],
         "launcher": spaced(
             [

@@ -15,6 +15,7 @@ from mirage.codegen.tile_uses import Uses, parts, statements
 from mirage.errors import EmissionRefused
 from mirage.mugraph import old_value
 from mirage.mugraph.decisions import decide
+from mirage.mugraph.descriptors import described, refused
 from mirage.mugraph.grammar import (
     Accumulate,
     BlockGraph,
@@ -32,6 +33,9 @@ from mirage.mugraph.grammar import (
 from mirage.mugraph.walk import size_of
 from mirage.operators.block_operators import BLOCK
 
+LoadText = tuple[
+    tuple[str, ...], str, list[str], str
+]  # a load's dims, what it calls, its arguments, what follows the call
 INLINE = ("neg", "inv", "sqrt")  # read better as part of what uses them: a - b, a / b, tl.rsqrt(a)
 
 
@@ -224,20 +228,13 @@ class BlockWriter:
         if tensor.dtype == "fp64":
             raise EmissionRefused(f"{tensor.name} is float64, kernels compute in float32", next_step="cast it first")
         wanted = self.places.wide(s.dims)
-        dims = self.memory_order(s, wanted)
-        arguments = [self.places.pointer(tensor, s.index, dims)]
-        mask = self.places.inside(tensor, s.index, dims)
-        if mask is not None:
-            arguments.append(f"mask={mask.text}")
-            arguments.append(f"other={self.padding(s.pad, tensor)}")
-        if self.read_once(s):
-            arguments.append('eviction_policy="evict_first"')
+        dims, called, arguments, shaped = (self.copied if s.by == "descriptor" else self.fetched)(s, tensor, wanted)
         use = self.uses.of(self.where, s.out)
         kind = {"bool": "b", "int64": "i", "int32": "i", "int8": "i"}.get(tensor.dtype, "f")
         cast = {"fp32": "", "bool": "", "int64": "", "int32": "", "int8": "tl.int32"}.get(tensor.dtype, "tl.float32")
         own = cast and not use.dots
         name = self.symbols.names.fresh(s.out)
-        self.lines += call(f"{name} = tl.load", arguments, f".to({cast})" if own else "")
+        self.lines += call(f"{name} = {called}", arguments, shaped + (f".to({cast})" if own else ""))
         if use.others and dims != wanted:
             self.lines.append(f"{name} = {permute(name, dims, wanted)}")
             dims = wanted
@@ -250,6 +247,29 @@ class BlockWriter:
         storage = tensor.dtype if tensor.kind == "input" or tensor.dtype != "fp32" else ""
         self.values[(self.where, s.out)] = TextValue(text, dims, kind, raw=name, storage=storage)
         self.loaded.add(s.out)
+
+    def fetched(self, s: Load, tensor: DTensor, wanted: tuple[str, ...]) -> LoadText:
+        """A load by pointers."""
+        dims = self.memory_order(s, wanted)
+        arguments = [self.places.pointer(tensor, s.index, dims)]
+        mask = self.places.inside(tensor, s.index, dims)
+        if mask is not None:
+            arguments.append(f"mask={mask.text}")
+            arguments.append(f"other={self.padding(s.pad, tensor)}")
+        if self.read_once(s):
+            arguments.append('eviction_policy="evict_first"')
+        return dims, "tl.load", arguments, ""
+
+    def copied(self, s: Load, tensor: DTensor, wanted: tuple[str, ...]) -> LoadText:
+        """A load by a descriptor, which also says what lies outside the tensor."""
+        whole = described(self.symbols.mugraph, self.graph, s)
+        if refused(self.symbols.mugraph, self.graph, s) or self.part:
+            raise EmissionRefused(f"the tile {s.out!r} of {s.tensor!r} has no descriptor")
+        dims = tuple(d.name for d in whole if d.name in wanted)
+        starts = ", ".join(self.places.start(d) for d in whole)
+        shape = ", ".join(self.symbols.tile(self.part, self.graph.dim(d)) for d in dims)
+        shaped = f".reshape({shape})" if len(dims) < len(whole) else ""
+        return dims, f"{self.symbols.descriptor(s.tensor, whole)}.load", [f"[{starts}]"], shaped
 
     def read_once(self, s: Load) -> bool:
         """Whether each element is read by one block alone, in a loop, and by nothing after it: it need not stay in the cache."""

@@ -26,7 +26,17 @@ from mirage.ir.program import Program
 from mirage.mugraph.grammar import CustomKernel, MuGraph
 
 PARTS = ("header", "imports", "kernels", "launcher", "original", "mugraph")
-MODULE_NAMES = ("_fits", "_BY_SIZE", "_PLAIN", "_COMPILED", "_ZEROED", "_counters", "_refuse_others")
+DESCRIPTOR = "from triton.tools.tensor_descriptor import TensorDescriptor"
+MODULE_NAMES = (
+    "TensorDescriptor",
+    "_fits",
+    "_BY_SIZE",
+    "_PLAIN",
+    "_COMPILED",
+    "_ZEROED",
+    "_counters",
+    "_refuse_others",
+)
 
 
 def emit_module(
@@ -83,7 +93,7 @@ def emit_rows(
     expected = [line for (p, _), o in zip(rows, own, strict=True) for line in expected_lines(p, o)]
     parts = {
         "header": module_header.lines(header),
-        "imports": imports(kept, bool(every)),
+        "imports": imports(kept, bool(every), any(k.descriptors for k in every)),
         "kernels": spaced([list(k.lines) for k in every]),
         "launcher": spaced(
             [
@@ -122,9 +132,10 @@ def kernel_texts(
     return found
 
 
-def imports(original: Original, kernels: bool) -> list[str]:
+def imports(original: Original, kernels: bool, descriptors: bool) -> list[str]:
     """`from __future__` keeps annotations text: shapes in them need no package."""
     plain = {"import torch", *(("import triton", "import triton.language as tl") if kernels else ())}
+    plain |= {DESCRIPTOR} if descriptors else set()
     plain |= set(original.imports)
     straight = sorted(i for i in plain if i.startswith("import "))
     other = sorted(plain - set(straight))

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mirage.codegen.interpreter_cache import lighten
+from mirage.codegen.interpreter_descriptors import patch_descriptors
 from mirage.errors import MissingPackage
 from mirage.ir.dtypes import DTYPES, EIGHT_BIT
 from mirage.ir.fp8_formats import FORMATS
@@ -146,6 +147,7 @@ def float_interpreter(*, bounds: bool = True, tf32: bool = True) -> Iterator[Non
     try:
         table = _Bounds(patches, interpreter) if bounds else None
         lighten(patches)
+        patch_descriptors(patches)
         _patch_scalars(patches, interpreter)
         _patch_types(patches, interpreter)
         _patch_memory(patches, interpreter, table)

@@ -21,12 +21,20 @@ class Symbols:
         self.tensors: dict[str, str] = {}
         self.sizes: dict[str, str] = {}
         self.tiles: dict[tuple[str, str], str] = {}
+        self.descriptors: dict[tuple[str, tuple[TileDim, ...]], str] = {}
         self.counters = ""
 
     def pointer(self, tensor: str) -> str:
         if tensor not in self.tensors:
             self.tensors[tensor] = self.names.fresh(f"{tensor}_ptr")
         return self.tensors[tensor]
+
+    def descriptor(self, tensor: str, dims: tuple[TileDim, ...]) -> str:
+        """The parameter that is a descriptor of a tensor, for tiles of the dims."""
+        key = (tensor, dims)
+        if key not in self.descriptors:
+            self.descriptors[key] = self.names.fresh(f"{tensor}_desc")
+        return self.descriptors[key]
 
     def size(self, axis: str) -> str:
         """The constexpr of an axis's size."""

@@ -13,13 +13,15 @@ from mirage.mugraph.grammar import BlockGraph, CustomKernel, MuGraph, TileDim
 
 @dataclass(frozen=True)
 class KernelText:
-    """An emitted kernel. `tensors` are its pointer parameters' device tensors in order, `counters` whether a pointer to
+    """An emitted kernel. `tensors` are its pointer parameters' device tensors in order, `descriptors` those that follow (the parameter,
+    its tensor, the dims of its tiles), `counters` whether a pointer to
     the counters of a last-block tail follows, `sizes` and `tiles` map constexpr parameters to an axis and to a
     (table key, dim) of TILES."""
 
     name: str
     lines: tuple[str, ...]
     tensors: tuple[str, ...]
+    descriptors: tuple[tuple[str, str, tuple[TileDim, ...]], ...]
     counters: bool
     sizes: tuple[tuple[str, str], ...]
     tiles: tuple[tuple[str, tuple[str, str]], ...]
@@ -49,10 +51,16 @@ def emit_kernel(mugraph: MuGraph, kernel: CustomKernel, name: str, taken: tuple[
         )
         if text is not None
     )
-    parameters = [symbols.tensors[t] for t in tensors] + ([symbols.counters] if symbols.counters else [])
+    descriptors = tuple((text, tensor, dims) for (tensor, dims), text in symbols.descriptors.items())
+    parameters = (
+        [symbols.tensors[t] for t in tensors]
+        + [d for d, _, _ in descriptors]
+        + ([symbols.counters] if symbols.counters else [])
+    )
     parameters += [f"{c}: tl.constexpr" for c in (*(s for s, _ in sizes), *(t for t, _ in tiles))]
     head = ["@triton.jit", f"def {name}(", *(f"{INDENT}{p}," for p in parameters), "):"]
-    return KernelText(name, (*head, *indented(lines)), tensors, bool(symbols.counters), sizes, tiles, table(kernel))
+    text = (*head, *indented(lines))
+    return KernelText(name, text, tensors, descriptors, bool(symbols.counters), sizes, tiles, table(kernel))
 
 
 def dims_of(kernel: CustomKernel, part: str) -> tuple[TileDim, ...]:

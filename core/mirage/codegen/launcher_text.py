@@ -17,7 +17,7 @@ from mirage.codegen.original_function import Original
 from mirage.errors import EmissionRefused
 from mirage.ir.dtypes import TORCH_NAMES
 from mirage.ir.program import Program
-from mirage.mugraph.grammar import CustomKernel, DTensor, LibraryKernel, MuGraph
+from mirage.mugraph.grammar import CustomKernel, DTensor, LibraryKernel, MuGraph, TileDim
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,9 @@ def run_lines(
     """`_run`: refuses what its row was not made for, allocates, launches every kernel, returns the outputs. What follows the
     first `own_lines` of them names nothing of the row's own: rows may share it."""
     check_tensors(program, mugraph)
-    names = Identifiers("sizes", "tiles", own.run, "_refuse_others", *(k.name for k in kernels.values()))
+    names = Identifiers(
+        "sizes", "tiles", own.run, "_refuse_others", "TensorDescriptor", *(k.name for k in kernels.values())
+    )
     variables = {i.name: names.fresh(i.name) for i in program.inputs}
     used = {i.name for i in mugraph.inputs}
     lines = [
@@ -128,6 +130,9 @@ def launch(
     row = f'tiles["{kernel.name}"]'
     lines = []
     arguments = [variables[t] for t in text.tensors]
+    for parameter, tensor, dims in text.descriptors:
+        arguments.append(names.fresh(parameter))
+        lines += descriptor_lines(arguments[-1], variables[tensor], dims, row)
     if text.counters:
         counters = names.fresh("counters")
         groups = grid_text(kernel, "sizes", row, groups=True)
@@ -145,6 +150,15 @@ def launch(
     if kernel.block.cluster > 1:
         lines.append(f"{INDENT * 2}num_ctas={kernel.block.cluster},")
     return [*lines, f"{INDENT})"]
+
+
+def descriptor_lines(name: str, tensor: str, dims: Sequence[TileDim], row: str) -> list[str]:
+    """A tensor's descriptor: its shape and strides over the dims of its tiles, and their shape."""
+    extents = [[f'sizes["{a}"]' for a in d.axes] for d in dims]
+    strides = [" * ".join(n for e in extents[i + 1 :] for n in e) or "1" for i in range(len(dims))]
+    lists = [[" * ".join(e) for e in extents], strides, [f'{row}["{d.name}"]' for d in dims]]
+    parts = [tensor, *(f"[{', '.join(x)}]" for x in lists)]
+    return [f"{INDENT}{name} = TensorDescriptor(", *(f"{INDENT * 2}{p}," for p in parts), f"{INDENT})"]
 
 
 COUNTERS = '''
@@ -235,17 +249,20 @@ def guard_lines(kernels: Sequence[KernelText], table: bool) -> list[str]:
         if table
         else "Whether the kernels were made for these tensors; if not, the original runs."
     )
-    return fits_lines(mode, where, said, table=table)
+    return fits_lines(mode, where, said, table=table, aligned=any(k.descriptors for k in kernels))
 
 
+BEGINS = "t.data_ptr() % 16"  # not 0: a tensor of which there is no descriptor
 FORWARD = 'getattr(torch.autograd.forward_ad, "_current_level", -1)'  # at least 0 while tensors carry tangents
 
 
-def fits_lines(mode: Sequence[str], where: Sequence[str], said: str, *, table: bool) -> list[str]:
+def fits_lines(
+    mode: Sequence[str], where: Sequence[str], said: str, *, table: bool, aligned: bool = False
+) -> list[str]:
     """The guards' text. `mode` stands before it, and `where` sets `here` from the last tensor `t` and its `device`.
 
     What a kernel would pass over without a word goes to the original: a sign that is still to be applied, a gradient, a tangent,
-    the dtypes of autocast."""
+    the dtypes of autocast; with `aligned`, what no descriptor describes."""
     no = "None" if table else "False"
     return [
         "_PLAIN = (torch.Tensor, torch.nn.Parameter)",
@@ -262,6 +279,7 @@ def fits_lines(mode: Sequence[str], where: Sequence[str], said: str, *, table: b
         f"{INDENT * 3}return {no}",
         f"{INDENT * 2}if not t.is_contiguous() or t.is_neg() or (grad and t.requires_grad):",
         f"{INDENT * 3}return {no}",
+        *([f"{INDENT * 2}if {BEGINS}:", f"{INDENT * 3}return {no}"] if aligned else []),
         f"{INDENT * 2}given.append((t.shape, t.dtype))",
         f"{INDENT}if torch.is_autocast_enabled() or {FORWARD} >= 0:",
         f"{INDENT * 2}return {no}",

@@ -91,6 +91,13 @@ class Places:
             self.made[key] = TextValue(self.symbols.names.fresh(key), (), "i")
         return self.made[key].text
 
+    def start(self, dim: TileDim) -> str:
+        """Where the tile of a dim begins."""
+        place = self.program_id(dim) if dim.role == "grid" else self.counter if dim.role == "loop" else "0"
+        if dim.role == "loop" and dim.name != self.loop_dim:
+            raise EmissionRefused(f"dim {dim.name!r} is used outside its loop")
+        return place if place == "0" or dim.tile == 1 else f"{place} * {self.symbols.tile(self.part, dim)}"
+
     def size_of(self, dim: TileDim) -> TextValue:
         """The number of elements along a tile dim."""
         return product([self.symbols.size(a) for a in dim.axes])

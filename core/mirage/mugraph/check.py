@@ -27,6 +27,7 @@ RULES: dict[str, Rule] = {
     "library": declarations.library,
     "scope": scope.scope,
     "tiles": scope.tiles,
+    "descriptors": declarations.descriptors,
     "loops": loops.loop_dims,
     "accumulators": loops.accumulators,
     "partials": partial_results.partials,

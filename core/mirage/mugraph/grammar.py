@@ -60,13 +60,15 @@ class TileDim:
 
 @dataclass(frozen=True)
 class Load:
-    """Input iterator: a tile of a device tensor; elements outside a dim or the tensor are `pad`."""
+    """Input iterator: a tile of a device tensor; elements outside a dim or the tensor are `pad`. `by`: an address for each element, or a
+    tensor descriptor, by which the device copies a whole tile at once (`descriptors.py` says of which loads it can)."""
 
     out: str
     tensor: str
     index: tuple[DimIndex, ...]
     dims: tuple[str, ...]
     pad: float = 0.0
+    by: Literal["pointers", "descriptor"] = "pointers"
 
 
 @dataclass(frozen=True)

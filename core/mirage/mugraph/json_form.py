@@ -155,6 +155,7 @@ names, texts = _many(name), _many(text)
 index = _many(_node("DimIndex"))
 OMITTED: dict[str, dict[str, object]] = {
     "Accumulate": {"start": ""},
+    "Load": {"by": "pointers"},
     "TileDim": {"group": 0},
 }  # fields that are not written where they have this value
 STATEMENTS = ("Load", "Compute", "ThreadGraph", "Accumulate", "Store")
@@ -183,7 +184,17 @@ SCHEMA: dict[str, tuple[Callable[..., object], dict[str, Decoder]]] = {
             "group": _int,
         },
     ),
-    "Load": (g.Load, {"out": name, "tensor": name, "index": index, "dims": names, "pad": _float}),
+    "Load": (
+        g.Load,
+        {
+            "out": name,
+            "tensor": name,
+            "index": index,
+            "dims": names,
+            "pad": _float,
+            "by": _choice("pointers", "descriptor"),
+        },
+    ),
     "Compute": (
         g.Compute,
         {"out": name, "op": name, "args": names, "dims": names, "attrs": _many(_pair(name, attribute))},

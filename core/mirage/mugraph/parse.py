@@ -61,7 +61,7 @@ PATTERNS = {
         "dim": rf"dim (?P<name>{NAME}) \((?P<axes>{AXES})\) (?P<role>[a-z]+) tile (?P<tile>{INT})"
         rf"(?: splits (?P<splits>{NAME}|-) parts (?P<parts>{INT}))?(?: group (?P<group>[1-9][0-9]{{0,17}}))?",
         "for": rf"for (?P<dim>{NAME}):",
-        "load": rf"{OUT} = load (?P<tensor>{NAME}){INDEX}(?: pad (?P<pad>-?[0-9.e+-]+|-?inf|nan))?",
+        "load": rf"{OUT} = load (?P<tensor>{NAME}){INDEX}(?: pad (?P<pad>-?[0-9.e+-]+|-?inf|nan))?(?: by (?P<by>descriptor))?",
         "thread": rf"{OUT} = thread:",
         "compute": rf"{OUT} = (?P<op>{NAME})\((?P<args>{ARGS})(?:(?:; |(?<=\())(?P<attrs>.+))?\)",
         "accumulate": rf"{OUT} (?P<op>\+=|max=) (?P<arg>{NAME}(?:{OLD})?)"
@@ -159,7 +159,8 @@ def statement(r: LineReader, indent: int) -> Statement:
         return Store(g["tensor"], g["tile"], place, tuple(g["first"].split()))
     if kind == "load":
         pad = float(g["pad"] or 0.0)
-        return Load(g["out"], g["tensor"], tuple(entry(e) for e in split(g["index"])), split(g["dims"]), pad)
+        index, by = tuple(entry(e) for e in split(g["index"])), "descriptor" if g["by"] else "pointers"
+        return Load(g["out"], g["tensor"], index, split(g["dims"]), pad, cast(Literal["pointers", "descriptor"], by))
     if kind == "thread":
         body: list[Compute] = []
         while r.peek(indent + 2) is not None:

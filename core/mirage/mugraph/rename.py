@@ -58,7 +58,7 @@ def statement(n: Renaming, s: Statement) -> Statement:
     if isinstance(s, Compute):
         return compute(n, s)
     if isinstance(s, Load):
-        return Load(n.tile(s.out), n.tensor(s.tensor), n.index(s.index), n.dims(s.dims), s.pad)
+        return Load(n.tile(s.out), n.tensor(s.tensor), n.index(s.index), n.dims(s.dims), s.pad, s.by)
     if isinstance(s, ThreadGraph):
         body = tuple(compute(n, c) for c in s.body)
         return ThreadGraph(n.tile(s.out), body, n.dims(s.dims))

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from mirage.errors import InvalidMugraph
+from mirage.mugraph.descriptors import where_they_fit
 from mirage.mugraph.grammar import BlockGraph, CustomKernel, LibraryKernel, MuGraph, TileDim
 from mirage.mugraph.maps import split_of
 from mirage.mugraph.walk import PlacedBlock, parts, sites
@@ -57,7 +58,8 @@ def _block(b: BlockGraph, sizes: Mapping[str, int], tiles: Mapping[str, int]) ->
 def shrink(m: MuGraph, sizes: Mapping[str, int], tiles: Mapping[str, Mapping[str, int]] | None = None) -> MuGraph:
     """The µGraph at the axis sizes `sizes` and the tiles `tiles` (by kernel and dim; what is not named stays). Resident
     tiles follow their sizes, split parts the size of the split's axis, a tail's grid its block's; `NAME.tail` names the
-    other dims of a tail. Rigid sizes stay. Raises InvalidMugraph for an axis, kernel or dim that is not there."""
+    other dims of a tail. Rigid sizes stay; a descriptor whose strides no device takes gives way to pointers. Raises
+    InvalidMugraph for an axis, kernel or dim that is not there."""
     tiles = tiles or {}
     known = dict(m.axes)
     for a in sizes:
@@ -79,7 +81,7 @@ def shrink(m: MuGraph, sizes: Mapping[str, int], tiles: Mapping[str, Mapping[str
                 tail = _block(tail, now, {**tiles.get(f"{k.name}.tail", {}), **grid})
             k = replace(k, block=_block(k.block, now, own), tail=tail)
         kernels.append(k)
-    return replace(m, axes=tuple((a, now[a]) for a, _ in m.axes), kernels=tuple(kernels))
+    return where_they_fit(replace(m, axes=tuple((a, now[a]) for a, _ in m.axes), kernels=tuple(kernels)))
 
 
 def rigid_axes(m: MuGraph) -> frozenset[str]:

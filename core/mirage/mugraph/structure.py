@@ -6,6 +6,7 @@ import hashlib
 import json
 from dataclasses import replace
 
+from mirage.mugraph.descriptors import with_loads
 from mirage.mugraph.grammar import BlockGraph, CustomKernel, LibraryKernel, MuGraph, TileDim
 from mirage.mugraph.json_form import to_json
 from mirage.mugraph.rename import Renaming, rename, tiles
@@ -29,6 +30,7 @@ def _erase_dim(d: TileDim) -> TileDim:
 
 
 def _erase_block(b: BlockGraph) -> BlockGraph:
+    b = with_loads(b, lambda s: replace(s, by="pointers"))
     return replace(b, dims=tuple(_erase_dim(d) for d in b.dims))
 
 

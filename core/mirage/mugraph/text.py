@@ -53,7 +53,8 @@ def statement_text(s: Statement) -> str:
     """One statement; a thread graph's body follows its first line, indented by two."""
     if isinstance(s, Load):
         pad = "" if s.pad == 0.0 and not number(s.pad).startswith("-") else f" pad {number(s.pad)}"
-        return f"{s.out}{dims_text(s.dims)} = load {s.tensor}{index_text(s.index)}{pad}"
+        by = f" by {s.by}" if s.by != "pointers" else ""
+        return f"{s.out}{dims_text(s.dims)} = load {s.tensor}{index_text(s.index)}{pad}{by}"
     if isinstance(s, Compute):
         attrs = ", ".join(f"{k}={_value(v)}" for k, v in s.attrs)
         between = "; " if s.args and attrs else ""

@@ -9,6 +9,7 @@ from mirage.devices.table import DEVICES, Device
 from mirage.mugraph.capacity import Limits, room
 from mirage.mugraph.grammar import CustomKernel, MuGraph
 from mirage.plan.block_order import block_order
+from mirage.plan.copied_tiles import copied_tiles
 from mirage.plan.dim_order import layout
 from mirage.plan.memory_plan import memory_plan
 from mirage.plan.operand_scaling import operand_scaling
@@ -30,6 +31,7 @@ PASSES: dict[str, Pass] = {
     "operator_order": operator_order,
     "layout": everywhere(layout),
     "block_order": block_order,
+    "copied_tiles": copied_tiles,
     "memory_plan": memory_plan,
 }
 

@@ -14,8 +14,10 @@ from mirage.devices.table import device
 from mirage.errors import EmissionRefused
 from mirage.ir.program import Program
 from mirage.isolate.cores import usable_cores
+from mirage.mugraph.capacity import Limits
 from mirage.mugraph.grammar import MuGraph
 from mirage.plan import plan
+from mirage.plan.copied_tiles import other_loads
 from mirage.profile.launch_variants import Plan, Variant, closer, leads, neighbors
 from mirage.profile.roofline import ATTENTION, memory_floor
 from mirage.profile.worker_tasks import Call, ModuleRow, TimingRow, TuneAnswer, tune
@@ -199,7 +201,8 @@ def measured(
     back; nor does one without a time. The baselines are timed without a candidate too, by the text `written`."""
     planned = partial(plan, dev=device(target))
     tuner = Tuner(function, target, attention(program), call, written)
-    choice = _Choice(best, emit, planned, tuner, partial(memory_floor, device=device(target)))
+    other = partial(other_loads, limits=Limits.of(device(target)))
+    choice = _Choice(best, emit, planned, tuner, partial(memory_floor, device=device(target)), other)
     final = choice.unchanged() if as_they_are or not best else choice.near_the_fastest()
     if final is None:
         return None
@@ -216,6 +219,7 @@ class _Choice:
     planned: Plan
     tuner: Tuner
     moved: Callable[[MuGraph], float]  # the µs that a candidate's bytes take
+    other: Plan  # loads the tiles the other way
     known: dict[str, Tried] = field(default_factory=dict)
 
     @cached_property
@@ -278,7 +282,7 @@ class _Choice:
         again = [*[t for t in self.known.values() if "cold" in t.row][:1], *order[:AGAIN]]
         if self.done():
             return {t.text: t.variant for t in again}
-        near = self.new(closer(best, planned, [t.variant for t in order[:LEAD]], self.ranks, MORE))
+        near = self.new(closer(best, planned, [t.variant for t in order[:LEAD]], self.ranks, MORE, self.other))
         return {t.text: t.variant for t in again} | near
 
     def stepped(self) -> list[Tried]:

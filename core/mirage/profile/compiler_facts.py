@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypeGuard, cast
 
 from mirage.codegen.interpreter import load_module
 from mirage.devices.table import Device, device
@@ -23,6 +23,7 @@ from mirage.profile.worker_tasks import CompileAnswer, CompilePayload, KernelRow
 
 if TYPE_CHECKING:
     import torch
+    from triton.tools.tensor_descriptor import TensorDescriptor
 
 Constant = bool | int | float | str
 POINTERS = {f"torch.{d.torch}": f"*{d.triton}" for d in DTYPES.values()}
@@ -42,7 +43,7 @@ class RecordedLaunch:
 
     kernel: str
     grid: tuple[int, ...]
-    args: tuple[torch.Tensor, ...]
+    args: tuple[torch.Tensor | TensorDescriptor, ...]
     keywords: dict[str, Constant]
 
 
@@ -117,6 +118,18 @@ def compile_module(text: str, target: str) -> list[CompilerFigures]:
     return [compile_launch(module, launch, limits) for launch in record_launches(module)]
 
 
+def described(argument: torch.Tensor | TensorDescriptor) -> TypeGuard[TensorDescriptor]:
+    """Whether an argument of a launch is a tensor's descriptor."""
+    return hasattr(argument, "block_shape")
+
+
+def mangled(argument: torch.Tensor | TensorDescriptor) -> str:
+    """An argument's type as Triton's signatures spell it."""
+    if described(argument):
+        return f"tensordesc<{POINTERS[str(argument.base.dtype)][1:]}{list(argument.block_shape)}>"
+    return POINTERS[str(argument.dtype)]
+
+
 def compile_launch(module: ModuleType, launch: RecordedLaunch, limits: Device) -> CompilerFigures:
     import triton
     from triton.backends.compiler import GPUTarget
@@ -127,12 +140,12 @@ def compile_launch(module: ModuleType, launch: RecordedLaunch, limits: Device) -
     options = {k: v for k, v in launch.keywords.items() if k not in names}
     constants = {k: v for k, v in launch.keywords.items() if k in names}
     tensors = dict(zip(names, launch.args, strict=False))
-    signature = {n: POINTERS[str(tensors[n].dtype)] if n in tensors else "constexpr" for n in names}
+    signature = {n: mangled(tensors[n]) if n in tensors else "constexpr" for n in names}
     source = ASTSource(
         kernel,
         signature,
         constexprs={(names.index(n),): v for n, v in constants.items()},
-        attrs={(names.index(n),): [["tt.divisibility", 16]] for n in tensors},
+        attrs={(names.index(n),): [["tt.divisibility", 16]] for n, t in tensors.items() if not described(t)},
     )
     try:
         compiled = triton.compile(source, target=GPUTarget("cuda", limits.capability, 32), options=options)

@@ -43,10 +43,12 @@ class Variant:
     label: str
     warps: int
     stages: int
+    other: bool = False  # its tiles are loaded the other way than the plan says
 
     @property
     def name(self) -> str:
-        return f"{self.label}, {self.warps or 'its own'} warps, {self.stages} stages"
+        loads = ", other loads" if self.other else ""
+        return f"{self.label}, {self.warps or 'its own'} warps, {self.stages} stages{loads}"
 
 
 def arrangement(mugraph: MuGraph) -> tuple[tuple[int, bool], ...]:
@@ -138,15 +140,22 @@ def leads(best: Sequence[Ranked], plan: Plan, count: int, structures: int) -> li
 
 
 def closer(
-    best: Sequence[Ranked], plan: Plan, fastest: Sequence[Variant], known: Collection[int], more: int
+    best: Sequence[Ranked],
+    plan: Plan,
+    fastest: Sequence[Variant],
+    known: Collection[int],
+    more: int,
+    other: Plan | None = None,
 ) -> list[Variant]:
-    """What is near the fastest of those: each with every number of stages, with other warps, and `more` candidates whose rank is not yet
-    `known` that have the structure of one of them."""
+    """What is near the fastest of those: each with every number of stages, with other warps, with its tiles loaded the `other` way, and
+    `more` candidates whose rank is not yet `known` that have the structure of one of them."""
     wanted = [(v.rank, v.warps, stages) for v in fastest for stages in STAGES]
     wanted += [(v.rank, warps, v.stages) for v in fastest for warps in MORE_WARPS]
     alike = {v.structure for v in fastest}
     others = [i for i, c in enumerate(best) if c.structure in alike and i not in known]
-    return _distinct(best, plan, [*wanted, *((i, 0, STAGES[0]) for i in others[:more])])
+    found = _distinct(best, plan, [*wanted, *((i, 0, STAGES[0]) for i in others[:more])])
+    turned = [(v, other(v.mugraph)) for v in fastest] if other is not None else []
+    return [*found, *(replace(v, mugraph=m, other=not v.other) for v, m in turned if m != v.mugraph)]
 
 
 def _distinct(best: Sequence[Ranked], plan: Plan, wanted: Sequence[tuple[int, int, int]]) -> list[Variant]:

@@ -7,9 +7,10 @@ from collections.abc import Iterable
 
 from mirage.ir.dtypes import DTYPES
 from mirage.ir.opaque_calls import RESULT_TENSOR, fault, is_call, sizes_of
-from mirage.mugraph.grammar import CustomKernel, LibraryKernel, Loop, MuGraph, TileDim
-from mirage.mugraph.rules.breach import Breach, Limits
-from mirage.mugraph.walk import PlacedBlock, parts, size_of
+from mirage.mugraph.descriptors import refused
+from mirage.mugraph.grammar import CustomKernel, LibraryKernel, Load, Loop, MuGraph, TileDim
+from mirage.mugraph.rules.breach import Breach, Limits, breach
+from mirage.mugraph.walk import PlacedBlock, parts, sites, size_of
 from mirage.operators.attribute_faults import attribute_fault
 
 IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
@@ -103,6 +104,20 @@ def groups(m: MuGraph, limits: Limits) -> None:
                 raise Breach(part.where, f"groups of {d.group} do not part the {blocks} blocks of dim {d.name}")
             if len(grouped) > 1 or part.kernel.tail is not None:
                 raise Breach(part.where, f"dim {d.name} has a group beside another's, or beside a tail")
+
+
+def descriptors(m: MuGraph, limits: Limits) -> None:
+    """A load by a descriptor is a block's, and one that a device can copy as a whole."""
+    for part in parts(m):
+        for s in sites(part):
+            if isinstance(s.statement, Load) and s.statement.by == "descriptor":
+                wrong = (
+                    "a tail copies nothing by descriptors"
+                    if part.role == "tail"
+                    else refused(m, part.graph, s.statement)
+                )
+                if wrong:
+                    raise breach(s, wrong)
 
 
 def splits(m: MuGraph, limits: Limits) -> None:

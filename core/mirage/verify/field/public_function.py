@@ -78,6 +78,7 @@ class Public:
         self, module: ModuleType, text: str, sizes: Mapping[str, int], tiles: Mapping[str, Mapping[str, int]]
     ) -> None:
         self.name = public_name(text)
+        self.describes = "tensor_descriptor" in text  # the interpreter itself puts names into the module
         self.function = getattr(module, self.name)
         self.expected = [(list(shape), str(dtype)) for shape, dtype in module._EXPECTED]
         original = getattr(module, f"_original_{self.name}")
@@ -137,11 +138,21 @@ class Public:
         for name, t in tensors.items():
             for what, other in strange_tensors(t):
                 yield f"{what} for {name}", {**tensors, name: other}
+            if self.describes:
+                yield f"what begins between 16 bytes for {name}", {**tensors, name: between(t)}
         away = {n: torch.empty(t.shape, dtype=t.dtype, device="meta") for n, t in tensors.items()}
         yield "tensors of another device", away
         for name in inspect.signature(self.function).parameters:
             if name not in tensors:
                 yield f"another value of {name}", {**tensors, name: object()}
+
+
+def between(t: torch.Tensor) -> torch.Tensor:
+    """A tensor like `t` that begins 8 bytes behind a multiple of 16."""
+    import torch
+
+    first = max(1, 8 // t.element_size())
+    return torch.empty(t.numel() + first, dtype=t.dtype)[first:].view(t.shape)
 
 
 def strange_tensors(t: torch.Tensor) -> Iterator[tuple[str, torch.Tensor]]:

@@ -15,6 +15,7 @@ import numpy as np
 
 from mirage.codegen.interpreter import Patches, check_version
 from mirage.codegen.interpreter_cache import lighten
+from mirage.codegen.interpreter_descriptors import patch_descriptors
 from mirage.operators.block_operators import BLOCK
 from mirage.operators.entry import ORACLE
 from mirage.verify.field.arithmetic import NAN, Field
@@ -85,6 +86,7 @@ class Language:
     def install(self) -> None:
         set_ = self.patches.set
         lighten(self.patches)
+        patch_descriptors(self.patches)
         set_(self.handle, "__post_init__", lambda h: None)
         set_(self.interpreter, "_validate_np_data_size", lambda *a: True)
         for group in (self._values, self._arithmetic, self._comparisons, self._shapes, self._memory, self._refused):

@@ -10,86 +10,25 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, TypeAlias
 
 from mirage.verify.memory import linear_forms
+from mirage.verify.memory.launch_values import (
+    DATA,
+    Arguments,
+    Arrived,
+    Data,
+    Described,
+    IndexTile,
+    LaunchTensor,
+    Least,
+    TensorPointer,
+    Value,
+)
 from mirage.verify.memory.linear_forms import TRUE, Cond, LinearForm, Var
 from mirage.verify.memory.z3_proofs import Access, AccessKind, MemoryFault, Undecided
 
 INT32 = 2**31 - 1
 MEMORY = ("tl.load", "tl.store", "tl.atomic_")
-
-
-@dataclass(frozen=True)
-class LaunchTensor:
-    """A tensor of the launch: `content` is what it holds before the first kernel ("kept": the zeros that the launch before
-    has left there)."""
-
-    name: str
-    shape: tuple[int, ...]
-    content: Literal["input", "nothing", "zeros", "kept"]
-
-    @property
-    def elements(self) -> int:
-        n = 1
-        for d in self.shape:
-            n *= d
-        return n
-
-
-@dataclass(frozen=True)
-class IndexTile:
-    """Integers or conditions, one a lane. `wraps`: a 32-bit value in it may be too large."""
-
-    value: LinearForm | Cond
-    shape: tuple[int, ...] = ()
-    wide: bool = False
-    wraps: bool = False
-
-
-@dataclass(frozen=True)
-class TensorPointer:
-    tensor: LaunchTensor
-    offset: IndexTile
-
-
-@dataclass(frozen=True)
-class Least:
-    """min of several numbers, as the end of a range."""
-
-    parts: tuple[IndexTile, ...]
-
-
-@dataclass(frozen=True)
-class Arrived:
-    """The counter of a group before this block added one."""
-
-    group: IndexTile
-
-
-class Data:
-    """Anything that is not an index."""
-
-
-DATA = Data()
-Value: TypeAlias = int | IndexTile | TensorPointer | Least | Arrived | Data  # a bool is a condition
-
-
-@dataclass(frozen=True)
-class Arguments:
-    """The arguments of a call, by position and by name."""
-
-    given: Sequence[Value]
-    named: Mapping[str, Value]
-
-    def at(self, place: int, name: str) -> Value | None:
-        return self.given[place] if len(self.given) > place else self.named.get(name)
-
-    @property
-    def numbers(self) -> list[int] | None:
-        """The positional ones, if all are numbers."""
-        found = [x for x in self.given if isinstance(x, int)]
-        return found if len(found) == len(self.given) else None
 
 
 @dataclass
@@ -365,6 +304,9 @@ class KernelReader:
         called = ast.unparse(e.func)
         named = {k.arg: k.value for k in e.keywords if k.arg is not None}
         a = Arguments([self.of(x) for x in e.args], {n: self.of(x) for n, x in named.items()})
+        described = self.quiet(e.func.value) if isinstance(e.func, ast.Attribute) else None
+        if isinstance(described, Described):
+            return self.tiled(described, e)
         known = CALLS.get(called)
         found = None if known is None else known(self, e, a)
         return self.unknown_call(called, e, a) if found is None else found
@@ -411,7 +353,7 @@ class KernelReader:
             if e.func.attr == "to" and isinstance(x, IndexTile) and isinstance(x.value, LinearForm) and not x.wraps:
                 return replace(x, wide=True) if e.args and ast.unparse(e.args[0]) == "tl.int64" else DATA
             values.append(x)
-        if any(isinstance(x, TensorPointer) for x in values):
+        if any(isinstance(x, TensorPointer | Described) for x in values):
             raise Undecided(f"line {e.lineno}: a pointer is passed to {called}")
         return DATA
 
@@ -425,9 +367,31 @@ class KernelReader:
     def atomic_add(self, e: ast.Call, a: Arguments) -> Value:
         return self.memory("atomic", a.at(2, "mask"), e, a)
 
+    def tiled(self, of: Described, e: ast.Call) -> Value:
+        """`desc.load([...])`: a tile from where its first element is, as far as it lies in the tensor."""
+        assert isinstance(e.func, ast.Attribute)
+        starts = e.args[0].elts if len(e.args) == 1 and isinstance(e.args[0], ast.List) else []
+        if e.func.attr != "load" or e.keywords or len(starts) != len(of.block):
+            raise Undecided(f"line {e.lineno}: an access by a descriptor that is not followed")
+        place, inside = linear_forms.of(0), [TRUE]
+        for axis, start in enumerate(starts):
+            at = self.tile(self.of(start))
+            if at.shape or at.wraps:
+                raise Undecided(f"line {e.lineno}: a tile that begins at what is no 32-bit index")
+            index = linear_forms.add(self.form(at), linear_forms.of(Var(lane(axis), 0, of.block[axis] - 1)))
+            inside += [
+                linear_forms.at_most(linear_forms.of(0), index),
+                linear_forms.at_most(linear_forms.add(index, linear_forms.of(1)), linear_forms.of(of.shape[axis])),
+            ]
+            place = linear_forms.add(place, index, of.strides[axis])
+        pointer = TensorPointer(of.tensor, IndexTile(place, of.block, wide=True))
+        return self.access("load", pointer, IndexTile(linear_forms.both(*inside), of.block), e, Arguments([], {}))
+
     def memory(self, kind: AccessKind, mask: Value | None, e: ast.Call, a: Arguments) -> Value:
+        return self.access(kind, *self.place(kind, mask, e, a), e, a)
+
+    def access(self, kind: AccessKind, pointer: TensorPointer, keep: IndexTile, e: ast.Call, a: Arguments) -> Value:
         self.seen.add(e.func)
-        pointer, keep = self.place(kind, mask, e, a)
         offset = pointer.offset
         value, when, shape = aligned(offset, keep)
         assert isinstance(value, LinearForm) and isinstance(when, Cond)
@@ -508,6 +472,8 @@ class KernelReader:
 
 def parameter(x: object) -> Value:
     """A kernel's parameter at its launch: a tensor is a pointer to its first element."""
+    if isinstance(x, Described):
+        return x
     if isinstance(x, LaunchTensor):
         return TensorPointer(x, IndexTile(linear_forms.of(0)))
     return x if isinstance(x, int) else DATA

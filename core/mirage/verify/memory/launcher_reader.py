@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from mirage.codegen.launcher_text import is_refusal
-from mirage.verify.memory.kernel_reader import NUMBERS, KernelAccesses, KernelReader, LaunchTensor
+from mirage.verify.memory.kernel_reader import NUMBERS, KernelAccesses, KernelReader
+from mirage.verify.memory.launch_values import Described, LaunchTensor
 from mirage.verify.memory.z3_proofs import Undecided
 
 Sizes = Mapping[str, int]
@@ -119,6 +120,8 @@ class Launcher:
             if not isinstance(shape, tuple) or not all(isinstance(n, int) for n in shape):
                 raise Undecided(f"line {e.lineno}: a tensor of unknown shape")
             return self.tensor(name, shape, "zeros" if called == "torch.zeros" else "nothing")
+        if called == "TensorDescriptor" and isinstance(e, ast.Call):
+            return self.described(e)
         if called == "_counters" and isinstance(e, ast.Call):  # the launcher's own: zeros, of each stream its own
             count = self.of(e.args[0])
             if isinstance(count, int):
@@ -131,6 +134,17 @@ class Launcher:
         reads = [n.id for n in ast.walk(e) if isinstance(n, ast.Name) and isinstance(self.env.get(n.id), LaunchTensor)]
         self.out.steps.append(LibraryCall(name, tuple(dict.fromkeys(reads)), name))
         return self.tensor(name, self.shapes[name], "nothing")
+
+    def described(self, e: ast.Call) -> Described:
+        """A descriptor of a whole tensor, which begins where the tensor does. Raises Undecided."""
+        tensor, *parts = [self.of(a) for a in e.args]
+        lists = [tuple(n for n in p if isinstance(n, int)) for p in parts if isinstance(p, tuple)]
+        if e.keywords or not isinstance(tensor, LaunchTensor) or lists != parts or len({*map(len, lists)}) != 1:
+            raise Undecided(f"line {e.lineno}: a descriptor that is not followed")
+        shape, strides, block = lists if len(lists) == 3 else ((), (), ())
+        if not shape or strides[-1] != 1 or min((*shape, *strides, *block)) < 1:
+            raise Undecided(f"line {e.lineno}: a descriptor that Triton refuses")
+        return Described(tensor, shape, strides, block)
 
     def launch(self, call: ast.Call, head: ast.Subscript) -> None:
         name = ast.unparse(head.value)
@@ -191,6 +205,7 @@ EXPRESSIONS: dict[type[ast.expr], Callable[..., object]] = {
     ast.Constant: lambda launcher, e: e.value,
     ast.Name: Launcher.name,
     ast.Tuple: lambda launcher, e: tuple(launcher.of(x) for x in e.elts),
+    ast.List: lambda launcher, e: tuple(launcher.of(x) for x in e.elts),
     ast.Dict: lambda launcher, e: {
         launcher.of(k): launcher.of(v) for k, v in zip(e.keys, e.values, strict=True) if k is not None
     },

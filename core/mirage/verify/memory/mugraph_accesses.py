@@ -16,7 +16,8 @@ from mirage.mugraph.rules import cover
 from mirage.mugraph.rules.breach import Breach
 from mirage.mugraph.walk import PlacedBlock, Site, parts, sites, size_of
 from mirage.verify.memory import linear_forms
-from mirage.verify.memory.kernel_reader import KernelAccesses, LaunchTensor
+from mirage.verify.memory.kernel_reader import KernelAccesses
+from mirage.verify.memory.launch_values import LaunchTensor
 from mirage.verify.memory.launcher_reader import Launches, LibraryCall
 from mirage.verify.memory.linear_forms import Cond, LinearForm, Var
 from mirage.verify.memory.z3_proofs import Access, AccessProver, Undecided

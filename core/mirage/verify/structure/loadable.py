@@ -59,6 +59,7 @@ WRITTEN = [
     "torch.cuda.current_stream",
     "torch.cuda.is_current_stream_capturing",
     "triton.JITFunction",
+    "triton.tools.tensor_descriptor.TensorDescriptor",
     "tl.load",
     "tl.store",
     "tl.arange",
@@ -86,6 +87,8 @@ WRITTEN = [
     "tl.float8e5",
 ]
 METHODS = [
+    "load",
+    "data_ptr",
     "to",
     "dtype",
     "element_ty",
