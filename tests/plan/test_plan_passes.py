@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from workloads.evaluate import evaluate
@@ -13,7 +15,7 @@ from mirage.mugraph.check import Limits, broken_rule, check
 from mirage.mugraph.grammar import CustomKernel, Load, MuGraph, ThreadGraph
 from mirage.mugraph.parse import parse
 from mirage.mugraph.text import to_text
-from mirage.mugraph.walk import parts, sites
+from mirage.mugraph.walk import each_block, parts, sites
 from mirage.plan import PASSES, memory, plan
 from mirage.plan.copied_tiles import other_loads
 from mirage.plan.memory_plan import memory_plan
@@ -196,6 +198,11 @@ def test_blocks_start_where_they_share_the_larger_operand() -> None:
     assert order == [d.name for k in plan(tail).kernels if isinstance(k, CustomKernel) for d in k.block.grid]
 
 
+def linear(**sizes: int) -> MuGraph:
+    """A product with a bias, in no cluster."""
+    return each_block(BUILDERS["cluster_linear"](**sizes).mugraph, lambda b: replace(b, cluster=1))
+
+
 def test_tiles_of_large_products_are_copied_where_a_device_has_warp_groups() -> None:
     def loads(m: MuGraph, target: str) -> set[str]:
         found = plan(m, device(target))
@@ -203,12 +210,14 @@ def test_tiles_of_large_products_are_copied_where_a_device_has_warp_groups() -> 
         return {s.statement.by for p in parts(found) for s in sites(p) if isinstance(s.statement, Load)}
 
     wide = dict(tm=128, tk=64, tn=128)
-    large = BUILDERS["cluster_linear"](m=2048, k=1024, n=1024, **wide).mugraph
+    large = linear(m=2048, k=1024, n=1024, **wide)
+    clustered = each_block(large, lambda b: replace(b, cluster=2))
+    assert loads(clustered, "sm_90") == {"pointers"}
     assert loads(large, "sm_90") == {"descriptor", "pointers"}  # the bias is no operand
     assert loads(large, "sm_86") == {"pointers"}
-    odd = BUILDERS["cluster_linear"](m=2048, k=1023, n=1025, **wide).mugraph
+    odd = linear(m=2048, k=1023, n=1025, **wide)
     assert loads(odd, "sm_90") == {"pointers"}  # rows of no whole 16 bytes
-    few = BUILDERS["cluster_linear"](m=64, k=1024, n=1024, tm=64, tk=64, tn=64).mugraph
+    few = linear(m=64, k=1024, n=1024, tm=64, tk=64, tn=64)
     assert loads(few, "sm_90") == {"pointers"}
     normed = BUILDERS["rmsnorm_linear"](m=2048, k=1024, n=1024, **wide).mugraph
     found = {s.statement.tensor for p in parts(plan(normed)) for s in sites(p)
@@ -218,7 +227,7 @@ def test_tiles_of_large_products_are_copied_where_a_device_has_warp_groups() -> 
 
 def test_the_other_way_to_load_is_there_and_back() -> None:
     limits = Limits.of(device("sm_90"))
-    m = plan(BUILDERS["cluster_linear"](m=2048, k=1024, n=1024, tm=128, tk=64, tn=128).mugraph)
+    m = plan(linear(m=2048, k=1024, n=1024, tm=128, tk=64, tn=128))
     plain = other_loads(m, limits)
     assert "descriptor" in to_text(m) and "descriptor" not in to_text(plain)
     assert other_loads(plain, limits) == m

@@ -79,7 +79,7 @@ def test_near_the_fastest_are_its_stages_and_others_of_its_structure():
 
 
 def test_near_the_fastest_each_is_timed_with_its_tiles_loaded_the_other_way():
-    wide = [Ranked(hand.cluster_linear(m=2048, k=1024, n=1024, tm=128, tk=64, tn=128).mugraph, 10.0, "a")]
+    wide = [Ranked(hand.gated_mlp(m=2048, k=1024, n=1024, tm=64, tk=64, tn=64).mugraph, 10.0, "a")]
     fastest, limits = leads(wide, plan, 1, 1)[:1], Limits.of(DEVICES["sm_90"])
     found = closer(wide, plan, fastest, {0}, 0, partial(other_loads, limits=limits))
     (turned,) = [v for v in found if v.other]

@@ -75,6 +75,7 @@ def test_what_has_no_descriptor_keeps_its_pointers() -> None:
 BROKEN = [
     ("input X fp16 [m, k]", "input X bool [m, k]", "a descriptor of"),
     ("load X[m, k] by", "load X[m, k] pad 1.0 by", "reads 0 beyond"),
+    ("block cluster 1", "block cluster 2", "of a cluster"),
     ("axes m=40 k=72", "axes m=40 k=70", "multiples of 16 bytes"),
     ("dim k (k) loop tile 32", "dim k (k) loop tile 4", "at least 16 bytes"),
     ("dim m (m) grid tile 16", "dim m (m) grid tile 512", "at most 256"),

@@ -41,6 +41,8 @@ def strides(m: MuGraph, dims: tuple[TileDim, ...]) -> tuple[int, ...]:
 def refused(m: MuGraph, graph: BlockGraph, s: Load) -> str:
     """Why a device cannot copy the load's tile by a descriptor; "" where it can."""
     tensor, dims = m.tensor(s.tensor), described(m, graph, s)
+    if graph.cluster > 1:
+        return "blocks of a cluster copy nothing by descriptors"
     if tensor.dtype not in COPIED:
         return f"a descriptor of {tensor.dtype}"
     if not 0 < len(dims) <= MOST_DIMS:
