@@ -82,8 +82,8 @@ def test_near_the_fastest_each_is_timed_with_its_tiles_loaded_the_other_way():
     wide = [Ranked(hand.gated_mlp(m=2048, k=1024, n=1024, tm=64, tk=64, tn=64).mugraph, 10.0, "a")]
     fastest, limits = leads(wide, plan, 1, 1)[:1], Limits.of(DEVICES["sm_90"])
     found = closer(wide, plan, fastest, {0}, 0, partial(other_loads, limits=limits))
-    (turned,) = [v for v in found if v.other]
-    assert turned.mugraph == other_loads(fastest[0].mugraph, limits) and turned.name.endswith(", other loads")
+    (way,) = [v for v in found if v.other]
+    assert way.mugraph == other_loads(fastest[0].mugraph, limits) and way.name.endswith(", other loads")
     older = partial(other_loads, limits=Limits.of(DEVICES["sm_86"]))
     assert not [v for v in closer(best(), plan, leads(best(), plan, 1, 1), {0}, 0, older) if v.other]
 

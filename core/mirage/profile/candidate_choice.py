@@ -18,7 +18,7 @@ from mirage.mugraph.capacity import Limits
 from mirage.mugraph.grammar import MuGraph
 from mirage.plan import plan
 from mirage.plan.copied_tiles import other_loads
-from mirage.profile.launch_variants import Plan, Variant, closer, leads, neighbors
+from mirage.profile.launch_variants import Plan, Variant, closer, leads, neighbors, turned
 from mirage.profile.roofline import ATTENTION, memory_floor
 from mirage.profile.worker_tasks import Call, ModuleRow, TimingRow, TuneAnswer, tune
 from mirage.results.baselines import BASELINES, EAGER
@@ -272,7 +272,10 @@ class _Choice:
         best, planned = self.best, self.planned
         with ThreadPoolExecutor(1) as beside:  # the model's first is compiled and checked while the others are planned
             ahead = beside.submit(self.ask, self.emitted(leads(best[:1], planned, 0, 1)), last=False, until=SECONDS)
-            rest = self.emitted(leads(best, planned, COUNT, STRUCTURES))
+            every = leads(best, planned, COUNT, STRUCTURES)
+            rest = self.emitted(
+                [*every, *turned(every[:1], self.other)]
+            )  # should one way to load not run, another does
         if not ahead.result()["device"]:
             return None
         rest = {text: v for text, v in rest.items() if text not in self.known}

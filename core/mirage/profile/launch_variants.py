@@ -154,8 +154,13 @@ def closer(
     alike = {v.structure for v in fastest}
     others = [i for i, c in enumerate(best) if c.structure in alike and i not in known]
     found = _distinct(best, plan, [*wanted, *((i, 0, STAGES[0]) for i in others[:more])])
-    turned = [(v, other(v.mugraph)) for v in fastest] if other is not None else []
-    return [*found, *(replace(v, mugraph=m, other=not v.other) for v, m in turned if m != v.mugraph)]
+    return [*found, *(turned(fastest, other) if other is not None else ())]
+
+
+def turned(variants: Sequence[Variant], other: Plan) -> list[Variant]:
+    """Those with their tiles loaded the other way, where there is one."""
+    pairs = [(v, other(v.mugraph)) for v in variants]
+    return [replace(v, mugraph=m, other=not v.other) for v, m in pairs if m != v.mugraph]
 
 
 def _distinct(best: Sequence[Ranked], plan: Plan, wanted: Sequence[tuple[int, int, int]]) -> list[Variant]:
