@@ -68,6 +68,8 @@ SHAPE = {
     "x.masked_fill(torch.arange(7)[None] > torch.arange(5)[:, None], float('-inf')).exp()": (X,),
     "x * torch.linspace(-1, 2, 7)": (X,), "x + torch.linspace(5, 1, 5)[:, None]": (X,), "x * torch.linspace(3, 9, 1)": (X,),
     "x.tensor_split(3, -1)[1]": (X,), "torch.cat(x.tensor_split((2, -2), 1)[::-1], 1)": (X,),
+    "x + torch.zeros(7, dtype=torch.long)": (X,), "x * torch.ones_like(x, dtype=torch.int32)": (X,),
+    "x + torch.full((7,), -1.7, dtype=torch.long)": (X,), "x * x.new_full((5, 1), 2.9, dtype=torch.int64)": (X,),
     "torch.zeros(5, 7) + x": (X,), "x + torch.arange(1, 14, 2, dtype=torch.float64)": (X,),
     "x.view(2, 5, 2, 3)[:, 1:4, 0].reshape(2, 9)": (CUBE,), "x.view(2, 5, 3, 2)[..., 1] * 2": (CUBE,),
     "torch.stack([-x.view(2, 5, 3, 2)[..., 1], x.view(2, 5, 3, 2)[..., 0]], -1).view(2, 5, 6) * x": (CUBE,),

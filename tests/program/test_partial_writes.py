@@ -39,6 +39,7 @@ BODIES = {
     "what was read before stays": "y = x + 1\nz = y[:, :4] * 1\ny[:, :4] = 0\nreturn z + y[:, :4]",
     "twice": "y = x + 1\ny[:, :4] = w\ny[:, 2:6] = y[:, :4] + w\nreturn y",
     "its own rows moved": "y = x + 1\ny[1:] = y[:-1].clone()\nreturn y",
+    "beside a product of several": "y = torch.einsum('ij,ik->jk', x, w)\ny[:, 1] = 0\nreturn y",
     "a fill": "y = x + 1\ny[:, 1].fill_(2.0)\ny[2:4].zero_()\nreturn y",
     "a product into a part": "y = torch.zeros(6, 12, dtype=x.dtype)\ny[:, :6] = x @ x.T\ny[:, 6:] = torch.softmax(w @ w.T, -1)\nreturn y",
 }

@@ -9,7 +9,7 @@ from mirage.ir.tensor_spec import TensorType
 from mirage.operators import axis_rules
 from mirage.operators.entry import Attrs, AxesRule, Expand, Form, Infer, OperandsError, Operator, ShapeError, TermRule
 from mirage.operators.protocols import Arguments, Maker
-from mirage.operators.type_rules import broadcast, dim, numel
+from mirage.operators.type_rules import broadcast, dim, is_float, numel
 
 Types = Sequence[TensorType]
 INT_MAX = 1 << 31
@@ -256,6 +256,8 @@ def _stack(m: Maker, a: Arguments) -> int:
 
 
 def _filled(m: Maker, shape: Sequence[int], value: float, dtype: str) -> int:
+    if isinstance(value, float) and not is_float(dtype) and dtype != "bool":
+        value = int(value)  # as PyTorch does, towards zero
     scalar = m.op("cast", m.const(value), dtype=dtype) if dtype != m.type(m.const(value)).dtype else m.const(value)
     return m.op("expand", scalar, shape=tuple(shape)) if tuple(shape) else scalar
 
