@@ -3,7 +3,8 @@
  *
  * 1. the environment selected in the Python extension (Python Environments' API, else ms-python.python's),
  * 2. the setting `mirage.interpreter`,
- * 3. `mirage`, then `python3`, then `python` on the PATH.
+ * 3. `.venv`, then `venv` in the folder (uv and poetry put an environment there too),
+ * 4. `mirage`, then `python3`, then `python` on the PATH.
  *
  * In a workspace that is not trusted, nothing that lies inside the workspace is started, neither by its path nor by the path
  * that its links lead to.
@@ -40,6 +41,10 @@ export async function candidates(folder: vscode.Uri | undefined): Promise<Omit<C
   if (selected) found.push({ path: selected, from: "the Python extension" });
   const set = vscode.workspace.getConfiguration("mirage", folder).get<string>("interpreter", "").trim();
   if (set) found.push({ path: set, from: "the setting mirage.interpreter" });
+  for (const name of folder?.scheme === "file" ? [".venv", "venv"] : []) {
+    const there = path.join(folder!.fsPath, name, ...(process.platform === "win32" ? ["Scripts", "python.exe"] : ["bin", "python"]));
+    if (executable(there)) found.push({ path: there, from: `the folder's ${name}` });
+  }
   for (const name of ["mirage", "python3", "python"]) {
     const there = onPath(name);
     if (there) found.push({ path: there, from: "the PATH" });
@@ -114,17 +119,21 @@ async function api(id: string): Promise<any> {
   }
 }
 
+function executable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false; // not there
+  }
+}
+
 function onPath(name: string): string | undefined {
   for (const folder of (process.env["PATH"] ?? "").split(path.delimiter)) {
     if (!path.isAbsolute(folder)) continue; // a relative entry would be looked up in whatever folder this is
     for (const ending of process.platform === "win32" ? [".exe", ".cmd"] : [""]) {
       const file = path.join(folder, name + ending);
-      try {
-        accessSync(file, constants.X_OK);
-        return file;
-      } catch {
-        continue; // not there
-      }
+      if (executable(file)) return file;
     }
   }
   return undefined;

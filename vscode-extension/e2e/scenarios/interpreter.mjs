@@ -1,21 +1,25 @@
-// Which Python is taken: the Python extension's, then the setting, then the PATH; and what is said where none has Mirage.
+// Which Python is taken: the Python extension's, then the setting, then the folder's own, then the PATH; and what is said where none has Mirage.
 import { mkdirSync, rmSync, symlinkSync } from "node:fs";
 import path from "node:path";
 import { assert, until } from "../workbench.mjs";
 
 export const order = 5;
-export const title = "the interpreter: three places, and none";
+export const title = "the interpreter: four places, and none";
 
 export async function run({ shared, settings, setup }) {
   const bin = path.join(setup.folder, "bin");
-  const { bench } = await shared("softmax.py", { expect: "import mirage" });
+  const { bench, folder } = await shared("softmax.py", { expect: "import mirage" });
   try {
     await until("the Python extension's", async () => /from the Python extension/.test(await bench.status()));
     settings({ "standIn.python": "/usr/bin/python3", "mirage.interpreter": setup.python });
     await until("the setting's", async () => /from the setting/.test(await bench.status()));
+    symlinkSync(path.dirname(path.dirname(setup.python)), path.join(folder, ".venv"));
+    settings({ "standIn.python": "", "mirage.interpreter": "" });
+    await until("the folder's", async () => /from the folder's \.venv/.test(await bench.status()));
+    rmSync(path.join(folder, ".venv"));
     mkdirSync(bin, { recursive: true });
     symlinkSync(path.join(path.dirname(setup.python), "mirage"), path.join(bin, "mirage"));
-    settings({ "standIn.python": "", "mirage.interpreter": "" });
+    await bench.command("Mirage: Restart the Language Server");
     await until("the PATH's", async () => /from the PATH/.test(await bench.status()));
     rmSync(bin, { recursive: true });
     await bench.command("Mirage: Restart the Language Server");
