@@ -2,19 +2,20 @@
 
     python benchmarks/host.py [--json]
 
-With a launcher that does nothing in the place of the kernels', on the GPU where there is one: on the CPU it is the same code, less
-asking for the current device. The shapes are those of grouped attention with a mask: five tensors. Each figure is the least of
-many short runs, in µs a call, less that of calling the empty launcher.
+With a launcher that launches nothing and begins as every launcher does, on the GPU where there is one: on the CPU it is the same
+code, less asking for the current device. The shapes are those of grouped attention with a mask: five tensors. Each figure is the least of
+many short runs, in µs a call, less that of calling the launcher when nothing is left to ask.
 
 Rows: one/ (a module of one size) and several/ (a table of sixteen), of each guard/, fits/ (the decorator's own check), decorated/
-(both) and miss/ (a size that is not in the table, until the function as written is called). The bound, 10 µs, is that of the
-whole call outside a CUDA graph.
+(both), launcher/ (what a launcher asks that is called itself: a public call does not) and miss/ (a size that is not in the
+table, until the function as written is called). The bound, 10 µs, is that of the whole call outside a CUDA graph.
 """
 
 from __future__ import annotations
 
 import argparse
 import datetime
+import functools
 import json
 import platform
 import sys
@@ -27,7 +28,16 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "core")]
 
 from mirage.codegen.emit import assemble, imports, spaced  # noqa: E402
-from mirage.codegen.launcher_text import RowNames, by_size_lines, expected_lines, guard_lines, public_lines  # noqa: E402
+from mirage.codegen.launcher_text import (  # noqa: E402
+    UNASKED,
+    RowNames,
+    by_size_lines,
+    expected_lines,
+    guard_lines,
+    public_lines,
+    refusal_lines,
+    refusing,
+)
 from mirage.codegen.original_function import read_original  # noqa: E402
 from mirage.ir.program import Program  # noqa: E402
 from mirage.ir.tensor_spec import TensorSpec, TensorType  # noqa: E402
@@ -58,24 +68,23 @@ def module(rows: int) -> dict[str, Any]:
     own = [RowNames.numbered(i + 1) for i in range(rows)]
     programs = [program(i + 1) for i in range(rows)]
     kept = read_original(SOURCE, "grouped", tuple(i.name for i in programs[0].inputs))
+    names = [i.name for i in programs[0].inputs]
     empty = []
     for o in own:
-        empty += [
-            f"{o.sizes} = {{}}",
-            f"{o.tiles} = {{}}",
-            f"def {o.run}(q, k, v, mask, scale, sizes=None, tiles=None):",
-        ]
-        empty += ["    return q"]
+        empty += [f"{o.sizes} = {{}}", f"{o.tiles} = {{}}"]
+        empty += [f"def {o.run}({', '.join(names)}, sizes={o.sizes}, tiles={o.tiles}, {UNASKED}):"]
+        empty += [*(f"    {line}" for line in refusing(o.run, names)), "    return q"]
     expected = [line for p, o in zip(programs, own, strict=True) for line in expected_lines(p, o)]
     table = rows > 1
     launcher = spaced(
         [
             empty,
             [*expected, *(by_size_lines(own) if table else []), *guard_lines([], table)],
+            refusal_lines(table),
             public_lines(programs[0], "grouped", kept, None, table),
         ]
     )
-    parts = {"header": [], "imports": imports(kept, False), "kernels": [], "launcher": launcher}
+    parts = {"header": [], "imports": imports(kept, False, False), "kernels": [], "launcher": launcher}
     text = assemble({**parts, "original": kept.text.split("\n")})
     space: dict[str, Any] = {"__name__": f"host_{rows}"}
     exec(compile(text, f"<{rows} sizes>", "exec"), space)
@@ -112,13 +121,15 @@ def rows() -> list[dict[str, Any]]:
     for name, count, batch in (("one", 1, 1), ("several", ROWS, 2)):
         space = module(count)
         inputs = given if batch == 2 else tensors(batch)
-        public, run = space["grouped"], space["_run"]
+        public = space["grouped"]
+        run, *tables = space["_fits"](*inputs) if count > 1 else (space["_run"],)
         for key in [k for k in space if k.startswith("_original_")]:
             space[key] = lambda *args: None  # so that a miss shows
         if public(*inputs) is not inputs[0]:
             raise SystemExit(f"host: the module of {count} sizes does not take what it was made for")
-        bare = least(run, *inputs)
+        bare = least(functools.partial(run, fits=True), *inputs)
         found.append(row(f"{name}/guard", least(public, *inputs) - bare))
+        found.append(row(f"{name}/launcher", least(run, *inputs, *tables) - bare))
         found.append(row(f"{name}/fits", least(fits, tuple(inputs), {})))
         decorated = with_kernel(function, public)
         if decorated(*inputs) is not inputs[0]:

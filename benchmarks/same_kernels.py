@@ -34,6 +34,7 @@ def _lines(module: str) -> list[tuple[str, str]]:
     for s in launcher:
         if isinstance(s, ast.FunctionDef) and s.name == "_run":
             s.body = [x for x in s.body if not is_refusal(x)]
+            s.args.kwonlyargs, s.args.kw_defaults = [], []  # whether it has to refuse
             kept.append(s)
     had = [ast.unparse(s).split("\n") for s in kept]
     top: dict[str, str] = {}

@@ -61,7 +61,7 @@ assert (got.double() - want).abs().max() < 4e-3 * want.abs().max()
 module = g.kernels().module
 assert interpreting() is (first == "1") is not module._COMPILED
 launch, called = module._run, []
-module._run = lambda *tensors: called.append(1) or launch(*tensors)
+module._run = lambda *tensors, **named: called.append(1) or launch(*tensors, **named)
 g(inputs=[x, w])
 assert bool(called) is interpreting(), "compiled kernels are not launched on the CPU, interpreted ones are"
 try:

@@ -14,14 +14,15 @@ from typing import Any
 
 def counted(module: Any, ran: list[str]) -> None:
     """Every launcher says first with which row of the table it runs."""
-    for name in [n for n in vars(module) if n.startswith("_refuse_others")]:
-        table, refuse = getattr(module, name.replace("_refuse_others", "_BY_SIZE")), getattr(module, name)
+    for name in [n for n in vars(module) if n.startswith("_BY_SIZE")]:
+        table = getattr(module, name)
+        for key, (run, *tables) in table.items():
 
-        def count(made: Any, *tensors: Any, table: Any = table, refuse: Any = refuse) -> None:
-            ran.extend("x".join(map(str, key[0][0])) for key, row in table.items() if row == made)
-            refuse(made, *tensors)
+            def count(*given: Any, row: str = "x".join(map(str, key[0][0])), run: Any = run, **named: Any) -> Any:
+                ran.append(row)
+                return run(*given, **named)
 
-        setattr(module, name, count)
+            table[key] = (count, *tables)
 
 
 def main(path: str, function: str, *rows: str) -> None:

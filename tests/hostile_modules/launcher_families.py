@@ -11,7 +11,7 @@ from hostile_modules.mutant import Edit, Family, each, exchanged, of, places
 LAUNCHER = "launcher"
 GRID = r"^( +grid\w* = )\((.+),\)$"
 ARGUMENT = r"^( +)([A-Z_]+)=((?:sizes|tiles)\[[^\n]*\]),$"
-RUN = r"^def _run\(.*\n( +)\"\"\".*\n +_refuse_others\(.*\n"
+RUN = r"^def _run\(.*\n( +)\"\"\".*\n +if not fits:\n +_refuse_others\(.*\n"
 RETURN = r"^( +)return (out\w*(?:, out\w*)*)$"
 TENSOR_ARGUMENT = r"(?<=^        )[a-z]\w*(?=,$)"
 LAUNCH = r"^    (_\w+\[grid\w*\])\(\n(?:        .*\n)*    \)$"

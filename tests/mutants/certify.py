@@ -113,7 +113,7 @@ def public(text: str) -> str:
 
 def handed_on(text: str) -> list[str]:
     """The arguments that the public function calls `_run` with."""
-    (arguments,) = re.findall(r"return _run\((.*)\)", public(text))
+    (arguments,) = re.findall(r"return _run\((.*), fits=True\)", public(text))
     return [a.strip() for a in arguments.split(",") if a.strip()]
 
 

@@ -59,8 +59,8 @@ LAUNCHER: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("a block is missing", r"grid = \((.+),\)\n", (r"grid = (\1 - 1,)\n", r"grid = (\1 + 1,)\n")),
 )  # fmt: skip
 PUBLIC: tuple[tuple[str, str, tuple[str, ...]], ...] = (
-    ("arguments are exchanged", r"return _run\((.*, )?(\w+), (\w+)\)", (r"return _run(\1\3, \2)",)),
-    ("an argument twice", r"return _run\((.*, )?(\w+), (\w+)\)", (r"return _run(\1\2, \2)",)),
+    ("arguments are exchanged", r"return _run\((.*, )?(\w+), (\w+), fits=True\)", (r"return _run(\1\3, \2, fits=True)",)),
+    ("an argument twice", r"return _run\((.*, )?(\w+), (\w+), fits=True\)", (r"return _run(\1\2, \2, fits=True)",)),
     ("a guard less", r" or (?:t\.device != device|\(grad and t\.requires_grad\))|not t\.is_contiguous\(\) or ", ("",)),
     ("another comparison", r"tuple\(given\) == _EXPECTED", ("True", "tuple(given[1:]) == _EXPECTED[1:]", "given == _EXPECTED")),
     ("the guard skips a tensor", r"if (.*)_fits\((\w+), ", (r"if \1_fits(",)),

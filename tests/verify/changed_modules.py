@@ -34,7 +34,7 @@ def changed(name: str, old: str, new: str) -> str:
 RMS, TAIL, LN, SPLIT = "rmsnorm_linear", "attention_tail", "layernorm_linear", "attention_split"
 GROUPS = 'arrived = tl.atomic_add(counters_ptr + group, 1, sem="acq_rel")'
 GRID = 'grid = (-(-sizes["m"] // tiles["fused"]["m"]) * -(-sizes["n"] // tiles["fused"]["n"]),)'
-RUN = "    if _fits(X, G, W):\n        return _run(X, G, W)\n"
+RUN = "    if _fits(X, G, W):\n        return _run(X, G, W, fits=True)\n"
 LOOP = "in range((K + BLOCK_K - 1) // BLOCK_K):"
 SHARE = "in range(first_t, min(first_t + share_t, tiles_t)):"
 PARTIAL = 'Op = torch.empty((sizes["s"], sizes["h"], sizes["q"], sizes["e"]), dtype=torch.float32'

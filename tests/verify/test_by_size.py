@@ -129,8 +129,8 @@ BROKEN = [
     ("always the first row", 1, "= _fits(X, G, W)", "= _fits(X, G, W) and next(iter(_BY_SIZE.values()))"),
     ("always the last row", 1, "= _fits(X, G, W)", "= _fits(X, G, W) and list(_BY_SIZE.values())[-1]"),
     ("any device", 2, "if here else None", ""),
-    ("sizes and tiles by themselves", 1, "return run(X, G, W, sizes, tiles)", "return run(X, G, W)"),
-    ("tensors exchanged", 1, "return run(X, G, W, sizes, tiles)", "return run(X, W, G, sizes, tiles)"),
+    ("sizes and tiles by themselves", 1, "return run(X, G, W, sizes, tiles, ", "return run(X, G, W, "),
+    ("tensors exchanged", 1, "return run(X, G, W, sizes", "return run(X, W, G, sizes"),
 ]  # fmt: skip
 
 

@@ -189,9 +189,9 @@ def test_the_numbers_of_the_default_launch_are_those_of_the_mugraph(name: str, o
 
 
 LAUNCHER_MUTANTS: list[tuple[str, str, str, str]] = [
-    (NORM, "arguments of the run are exchanged", "return _run(X, G, W)", "return _run(W, G, X)"),
-    (MLP, "arguments of one shape are exchanged", "return _run(X, W1, W2)", "return _run(X, W2, W1)"),
-    (MLP, "an argument twice", "return _run(X, W1, W2)", "return _run(X, W1, W1)"),
+    (NORM, "arguments of the run are exchanged", "return _run(X, G, W", "return _run(W, G, X"),
+    (MLP, "arguments of one shape are exchanged", "return _run(X, W1, W2", "return _run(X, W2, W1"),
+    (MLP, "an argument twice", "return _run(X, W1, W2", "return _run(X, W1, W1"),
     (NORM, "no guard", "if _fits(X, G, W):", "if True:"),
     (NORM, "the guard never lets pass", "if _fits(X, G, W):", "if not _fits(X, G, W):"),
     (NORM, "the guard forgets a tensor", "if _fits(X, G, W):", "if _fits(X, G):"),

@@ -89,8 +89,8 @@ EDITS = [
     ("    return O\n", "    return O.zero_()\n", "REJECTED", "values differ"),
     ("    grid = (", "    grid = (-1 + ", "REJECTED", ""),
     (
-        "sizes=SIZES, tiles=TILES):\n",
-        "sizes=SIZES, tiles=TILES):\n    sizes['m'] = 6\n",
+        "tiles=TILES, *, fits=False):\n",
+        "tiles=TILES, *, fits=False):\n    sizes['m'] = 6\n",
         "UNDECIDED",
         "changes `SIZES`",
     ),

@@ -51,18 +51,18 @@ def tables(mugraph: MuGraph, kernels: Sequence[KernelText], own: RowNames) -> li
 def run_lines(
     program: Program, mugraph: MuGraph, kernels: dict[str, KernelText], own: RowNames, several: bool
 ) -> list[str]:
-    """`_run`: refuses what its row was not made for, allocates, launches every kernel, returns the outputs. What follows the
-    first `own_lines` of them names nothing of the row's own: rows may share it."""
+    """`_run`: refuses what its row was not made for, unless its caller asked, allocates, launches every kernel, returns the
+    outputs. What follows the first `OWN_LINES` of them names nothing of the row's own: rows may share it."""
     check_tensors(program, mugraph)
     names = Identifiers(
-        "sizes", "tiles", own.run, "_refuse_others", "TensorDescriptor", *(k.name for k in kernels.values())
+        "sizes", "tiles", ASKED, own.run, "_refuse_others", "TensorDescriptor", *(k.name for k in kernels.values())
     )
     variables = {i.name: names.fresh(i.name) for i in program.inputs}
     used = {i.name for i in mugraph.inputs}
     lines = [
-        f"def {own.run}({', '.join([*variables.values(), f'sizes={own.sizes}', f'tiles={own.tiles}'])}):",
+        f"def {own.run}({', '.join([*variables.values(), f'sizes={own.sizes}', f'tiles={own.tiles}', UNASKED])}):",
         f'{INDENT}"""Allocates, launches and returns. Made for {made_for(mugraph, several)}: raises ValueError for all else."""',
-        f"{INDENT}_refuse_others({', '.join([f'({own.run}, sizes, tiles)', *variables.values()])})",
+        *(f"{INDENT}{line}" for line in refusing(own.run, list(variables.values()))),
     ]
     source = next((variables[i.name] for i in program.inputs if i.name in used), next(iter(variables.values()), ""))
     written = {k.out for k in mugraph.kernels if isinstance(k, LibraryKernel)}
@@ -190,12 +190,20 @@ def _counters(count, device):
 '''.strip().split("\n")
 
 
-OWN_LINES = 3  # of a launcher: its signature, what it says, what it refuses
+OWN_LINES = 4  # of a launcher: its signature, what it says, what it refuses
+ASKED = "fits"  # a launcher's parameter: whether `_fits` said yes just before, so that nothing is asked twice
+UNASKED = f"*, {ASKED}=False"
+
+
+def refusing(run: str, tensors: Sequence[str]) -> list[str]:
+    """How the launcher `run` begins, not indented."""
+    return [f"if not {ASKED}:", f"{INDENT}_refuse_others({', '.join([f'({run}, sizes, tiles)', *tensors])})"]
 
 
 def refusal_lines(table: bool) -> list[str]:
-    """`_refuse_others`, with which every launcher begins: other sizes leave parts of an output unwritten, other tensors are
-    read beyond their end, a kernel cannot read what lies on another device, and what it computes has no gradient."""
+    """`_refuse_others`, with which a launcher begins that the public function has not called: other sizes leave parts of an
+    output unwritten, other tensors are read beyond their end, a kernel cannot read what lies on another device, and what it
+    computes has no gradient."""
     other = (
         "_BY_SIZE.get(tuple(given)) != made" if table else "tuple(given) != _EXPECTED or made != (_run, SIZES, TILES)"
     )
@@ -220,7 +228,9 @@ def _refuse_others(made, *tensors):
 
 
 def is_refusal(statement: ast.stmt) -> bool:
-    """Is it a launcher's call of `_refuse_others`?"""
+    """Is it a launcher's call of `_refuse_others`, with a condition or without?"""
+    if isinstance(statement, ast.If) and len(statement.body) == 1 and not statement.orelse:
+        return is_refusal(statement.body[0])
     called = statement.value.func if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call) else None
     return isinstance(called, ast.Name) and called.id == "_refuse_others"
 
@@ -233,23 +243,26 @@ def expected_lines(program: Program, own: RowNames) -> list[str]:
 
 def guard_lines(kernels: Sequence[KernelText], table: bool) -> list[str]:
     """`_fits`: whether the kernels were made for these tensors; with a `table` of sizes, which row of it was."""
-    current = "t.is_cuda and device.index == torch.cuda.current_device()"
-    if kernels:
-        mode = [f"_COMPILED = isinstance({kernels[0].name}, triton.JITFunction)"]
-        where = [
-            f"{INDENT}if _COMPILED:",
-            f"{INDENT * 2}here = {current}",
-            f"{INDENT}else:  # in Triton's interpreter",
-            f"{INDENT * 2}here = t.is_cpu",
-        ]
-    else:  # PyTorch's own calls run anywhere
-        mode, where = [], [f"{INDENT}here = t.is_cpu or ({current})"]
+    mode = [f"_COMPILED = isinstance({kernels[0].name}, triton.JITFunction)"] if kernels else []
     said = (
         "What runs for these tensors, its sizes and tiles; None: the original."
         if table
         else "Whether the kernels were made for these tensors; if not, the original runs."
     )
-    return fits_lines(mode, where, said, table=table, aligned=any(k.descriptors for k in kernels))
+    return fits_lines(mode, place_lines(bool(kernels)), said, table=table, aligned=any(k.descriptors for k in kernels))
+
+
+def place_lines(kernels: bool) -> list[str]:
+    """Of `_fits`: whether the tensors lie where the kernels run; PyTorch's own calls run anywhere."""
+    current = "t.is_cuda and device.index == torch.cuda.current_device()"
+    if not kernels:
+        return [f"{INDENT}here = t.is_cpu or ({current})"]
+    return [
+        f"{INDENT}if _COMPILED:",
+        f"{INDENT * 2}here = {current}",
+        f"{INDENT}else:  # in Triton's interpreter",
+        f"{INDENT * 2}here = t.is_cpu",
+    ]
 
 
 BEGINS = "t.data_ptr() % 16"  # not 0: a tensor of which there is no descriptor
@@ -310,12 +323,12 @@ def public_lines(program: Program, function: str, original: Original, docstring:
             f"{INDENT}{made} = _fits({tensors}){otherwise}",
             f"{INDENT}if {made} is not None:",
             f"{INDENT * 2}{run}, {sizes}, {tiles} = {made}",
-            f"{INDENT * 2}return {run}({tensors}, {sizes}, {tiles})",
+            f"{INDENT * 2}return {run}({tensors}, {sizes}, {tiles}, {ASKED}=True)",
         ]
     else:
         lines += [
             f"{INDENT}if {' and '.join([*conditions, f'_fits({tensors})'])}:",
-            f"{INDENT * 2}return _run({tensors})",
+            f"{INDENT * 2}return _run({tensors}, {ASKED}=True)",
         ]
     return [*lines, f"{INDENT}return {original.private}({original.call})"]
 

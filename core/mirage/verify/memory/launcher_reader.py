@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from mirage.codegen.launcher_text import is_refusal
+from mirage.codegen.launcher_text import ASKED, is_refusal
 from mirage.verify.memory.kernel_reader import NUMBERS, KernelAccesses, KernelReader
 from mirage.verify.memory.launch_values import Described, LaunchTensor
 from mirage.verify.memory.z3_proofs import Undecided
@@ -46,13 +46,18 @@ def _passed(tree: ast.Module, inputs: Sequence[str]) -> Sequence[str]:
     for run, *tables in _rows_taken(tree):
         found = calls.get(run, [])
         given = [_texts(c.args) for c in found]
-        orders |= {tuple(g[:-2]) for g in given if g[-2:] == tables and not any(c.keywords for c in found)}
-    if len(orders) != 1 or any(c.keywords for c in direct):
+        orders |= {tuple(g[:-2]) for g in given if g[-2:] == tables and not any(map(_named, found))}
+    if len(orders) != 1 or any(map(_named, direct)):
         raise Undecided("the launcher is not called in one way")
     (order,) = orders
     if not set(order) <= set(inputs):
         raise Undecided("the launcher is called with other than the function's inputs")
     return order
+
+
+def _named(call: ast.Call) -> bool:
+    """Does a call of a launcher give tensors or tables by name?"""
+    return any(k.arg != ASKED for k in call.keywords)
 
 
 def _rows_taken(tree: ast.Module) -> list[list[str]]:
@@ -98,7 +103,7 @@ class Launcher:
 
     def run(self) -> Launches:
         for s in self.run_text.body:
-            if isinstance(s, ast.Expr) and (isinstance(s.value, ast.Constant) or is_refusal(s)):
+            if is_refusal(s) or (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant)):
                 continue
             if isinstance(s, ast.Assign) and len(s.targets) == 1 and isinstance(s.targets[0], ast.Name):
                 self.env[s.targets[0].id] = self.assigned(s.targets[0].id, s.value)

@@ -13,7 +13,17 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from mirage.codegen.identifiers import RESERVED
-from mirage.codegen.launcher_text import BEGINS, COUNTERS, FORWARD, refusal_lines
+from mirage.codegen.launcher_text import (
+    ASKED,
+    BEGINS,
+    COUNTERS,
+    FORWARD,
+    UNASKED,
+    fits_lines,
+    place_lines,
+    refusal_lines,
+    refusing,
+)
 from mirage.source.references import ALLOWED_MODULES, CONSTANT_CALLS, DENIED, EFFECTS, REACHES
 from mirage.verify.structure.module_syntax import (
     KERNEL,
@@ -197,13 +207,75 @@ def refuses(m: ModuleSyntax) -> Found:
     for name, f in m.ours.items():
         if not LAUNCHER.fullmatch(name):
             continue
-        tensors = [a.arg for a in parameters(f) if a.arg not in ("sizes", "tiles")]
+        tensors = [a.arg for a in f.args.args if a.arg not in ("sizes", "tiles")]
         first = next(iter(body_of(f)), None)
-        want = f"_refuse_others({', '.join([f'({name}, sizes, tiles)', *tensors])})"
+        want = "\n".join(refusing(name, tensors))
         if first is None or ast.unparse(first) != want:
-            yield Fault(first.lineno if first else f.lineno, f"{name} does not begin with `{want}`")
+            shown_want = want.replace("\n    ", " ")
+            yield Fault(first.lineno if first else f.lineno, f"{name} does not begin with `{shown_want}`")
+        elif not ast.unparse(f.args).endswith(f", {UNASKED}"):
+            yield Fault(f.lineno, f"{name} has another parameter than `{UNASKED}` at its end")
         elif refusal_text(m) is None:
             yield Fault(f.lineno, f"{name} refuses otherwise than the emitter writes")
+
+
+def guard_text(m: ModuleSyntax) -> Function | None:
+    """The guard, where it is word for word, apart from what it says of itself, the one that is emitted."""
+    f = m.functions.get("_fits")
+    several = any(name == "_BY_SIZE" for name, _ in m.bound)
+    described = any(isinstance(n, ast.Name) and n.id == "TensorDescriptor" for n in m.nodes)
+    lines = fits_lines([], place_lines(bool(m.kernels)), "", table=several, aligned=described)
+    own = ast.parse("\n".join(lines)).body[-1]
+    assert isinstance(own, ast.FunctionDef)
+    if f is None or ast.dump(f.args) != ast.dump(own.args) or f.decorator_list:
+        return None
+    return f if list(map(ast.dump, body_of(f))) == list(map(ast.dump, own.body[1:])) else None
+
+
+def asked(m: ModuleSyntax) -> Found:
+    """A launcher that is told so asks nothing itself."""
+    own = _call_after_asking(m)
+    public_calls = set(map(id, m.within[m.public])) if m.public else set()
+    for n in m.nodes:
+        if not isinstance(n, ast.Call) or not isinstance(n.func, ast.Name) or n is own:
+            continue
+        launcher = LAUNCHER.fullmatch(n.func.id) or (id(n) in public_calls and not n.func.id.startswith(ORIGINAL))
+        if launcher and any(k.arg in (ASKED, None) for k in n.keywords):
+            yield Fault(n.lineno, f"`{shown(n)}` says without asking that its tensors fit")
+
+
+def _call_after_asking(m: ModuleSyntax) -> ast.Call | None:
+    """The public function's call of a launcher, where the emitter's guard was asked of the same tensors just before."""
+    f = m.functions.get(m.public)
+    if f is None or guard_text(m) is None:
+        return None
+    match body_of(f):
+        case [ast.If(test, [ast.Return(ast.Call(ast.Name("_run"), args) as call)], []), ast.Return()]:
+            last = test.values[-1] if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else test
+            fine = ast.unparse(last) == f"_fits({_listed(args)})" and _only_asked(call)
+        case [
+            ast.Assign([ast.Name(made)], value),
+            ast.If(test, [ast.Assign([ast.Tuple(row)], ast.Name(taken)), ast.Return(ast.Call(run, args) as call)], []),
+            ast.Return(),
+        ]:
+            none = isinstance(value, ast.IfExp) and ast.unparse(value.orelse) == "None"
+            question = value.body if isinstance(value, ast.IfExp) and none else value
+            fine = (
+                ast.unparse(test) == f"{made} is not None" and taken == made and len(args) > 2
+                and [ast.unparse(x) for x in row] == [ast.unparse(x) for x in (run, *args[-2:])]
+                and ast.unparse(question) == f"_fits({_listed(args[:-2])})" and _only_asked(call)
+            )  # fmt: skip
+        case _:
+            return None
+    return call if fine else None
+
+
+def _listed(expressions: Iterable[ast.expr]) -> str:
+    return ", ".join(map(ast.unparse, expressions))
+
+
+def _only_asked(call: ast.Call) -> bool:
+    return [(k.arg, ast.unparse(k.value)) for k in call.keywords] == [(ASKED, "True")]
 
 
 def counters(m: ModuleSyntax) -> Found:
@@ -350,6 +422,11 @@ RULES: tuple[Rule, ...] = (
         "public",
         "the public function asks the guard, and runs the launcher or the original with all it was given",
         public,
+    ),
+    Rule(
+        "asked",
+        "a launcher is told that its tensors fit by the public function alone, which asked the emitter's guard",
+        asked,
     ),
     Rule("launched", "each kernel is launched, or called by another one", launched),
 )
