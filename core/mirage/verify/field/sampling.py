@@ -384,6 +384,9 @@ def _mark(t: Terms, argument: int, wrong: Array, evaluator: TermEvaluator, redo:
     where: tuple[Indices, ...] = tuple(
         np.broadcast_to(grid_index(d.axes, own, evaluator.sizes) + d.offset, hit.shape[1:]) for d in index
     )
+    if not where:  # a number: no index has a place
+        mask |= hit
+        return
     inside = np.ones(hit.shape[1:], bool)
     for w, n in zip(where, mask.shape[1:], strict=True):
         inside &= (w >= 0) & (w < n)
