@@ -71,7 +71,9 @@ class Projects:
         job = await self._server.take(body, wish)
         place = (change.path, change.function)
         earlier = self._submitted.pop(place, None)
-        if not job.final:
+        if not self.watcher.watches(change.path):  # no longer: `take_back` came before the job had its number
+            self._cancel((job.id, wish))
+        elif not job.final:
             self._submitted[place] = (job.id, wish)
         if len(self._submitted) > MAX_SUBMITTED:
             del self._submitted[next(iter(self._submitted))]

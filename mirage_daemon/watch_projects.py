@@ -67,6 +67,10 @@ class Watcher:
             await self._in_thread(project.close)
         return project is not None
 
+    def watches(self, path: str) -> bool:
+        """Whether a path lies in a watched root."""
+        return any(path.startswith(root + os.sep) for root in self._projects)
+
     def rows(self) -> list[WatchedProject]:
         return [project.row() for project in self._projects.values()]
 

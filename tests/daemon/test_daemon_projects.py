@@ -1,5 +1,6 @@
 """Watched projects, shapes seen at run time, and what is asked of a search, through the daemon's socket."""
 
+import asyncio
 import os
 import threading
 import time
@@ -82,6 +83,35 @@ def test_what_an_earlier_text_asked_for_is_stopped(house, answer, project):
         client.unwatch(str(project))
         wait_until(lambda: len(stopped) == 2)
         go.set()
+
+
+def test_a_save_that_is_on_its_way_while_its_folder_is_left_is_stopped(house, answer, project):
+    stopped, began, go_on = [], threading.Event(), threading.Event()
+
+    def run(payload, progress, cancel):
+        while not cancel.cancelled:
+            time.sleep(0.01)
+        stopped.append(payload["text"])
+        cancel.check()
+
+    with house(run) as h:
+        take = h.server.take
+
+        async def slowly(body, client):
+            job = await take(body, client)
+            began.set()
+            await asyncio.to_thread(go_on.wait, 30)
+            return job
+
+        h.server.take = slowly
+        client, file = h.client(), project / "m.py"
+        client.watch(str(project), trusted=True)
+        file.write_text(HEAD + SHAPED.format(3))
+        assert began.wait(30)
+        client.unwatch(str(project))
+        assert not stopped
+        go_on.set()
+        wait_until(lambda: stopped)
 
 
 def test_what_a_user_stops_is_stopped_for_saves_too(house, answer, project):
