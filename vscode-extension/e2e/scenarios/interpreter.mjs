@@ -16,10 +16,13 @@ export async function run({ shared, settings, setup }) {
     symlinkSync(path.dirname(path.dirname(setup.python)), path.join(folder, ".venv"));
     settings({ "standIn.python": "", "mirage.interpreter": "" });
     await until("the folder's", async () => /from the folder's \.venv/.test(await bench.status()));
+    // Another server first: one whose environment is gone cannot import what it has not needed yet.
+    settings({ "standIn.python": "", "mirage.interpreter": setup.python });
+    await until("the setting's again", async () => /from the setting/.test(await bench.status()));
     rmSync(path.join(folder, ".venv"));
     mkdirSync(bin, { recursive: true });
     symlinkSync(path.join(path.dirname(setup.python), "mirage"), path.join(bin, "mirage"));
-    await bench.command("Mirage: Restart the Language Server");
+    settings({ "standIn.python": "", "mirage.interpreter": "" });
     await until("the PATH's", async () => /from the PATH/.test(await bench.status()));
     rmSync(bin, { recursive: true });
     await bench.command("Mirage: Restart the Language Server");
